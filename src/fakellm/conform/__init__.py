@@ -1,0 +1,1 @@
+"""The conformance suite: case -> driver -> observation -> checks -> baseline -> verdicts -> reports."""
