@@ -1,0 +1,77 @@
+"""Clock and chance: what an answer depends on beside the request, handed to stations as a value.
+
+:class:`FixedContext` stands still and counts its ids from a seed (tests, fidelity, ``play``); :class:`LiveContext` reads
+the real clock (the server) and takes its ids from a seed or from the system. Both satisfy ``layouts.base.Context``.
+This module is the only one below the server that may read the clock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
+
+
+class SeededIds:
+    """Hex strings that look random, never repeat and depend only on the seed and their ordinal."""
+
+    def __init__(self, seed: int | str) -> None:
+        self._seed = str(seed)
+        self._count = 0
+
+    def hex(self, digits: int) -> str:
+        self._count += 1
+        found = ""
+        while len(found) < digits:
+            found += hashlib.blake2b(f"{self._seed}:{self._count}:{len(found)}".encode()).hexdigest()
+        return found[:digits]
+
+
+class FixedContext:
+    """A clock that moves only when told to, and ids from a seed.
+
+    ``now``: seconds since 1970. ``timing``: the reply's timing, or None for "everything is due at once".
+    """
+
+    def __init__(self, now: float = 0.0, seed: int | str = 0, timing: Any = None) -> None:
+        self._now = now
+        self._ids = SeededIds(seed)
+        self._timing = timing
+
+    def now(self) -> float:
+        return self._now
+
+    def hex(self, digits: int) -> str:
+        return self._ids.hex(digits)
+
+    def timing(self) -> Any:
+        return self._timing
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self._now += seconds
+
+    def set_timing(self, timing: Mapping[str, Any] | None) -> None:
+        """The timing of the next reply."""
+        self._timing = timing
+
+
+class LiveContext:
+    """The real clock. ``seed`` None: ids come from the system's random source; otherwise they are counted from it."""
+
+    def __init__(self, seed: int | str | None = None, timing: Any = None) -> None:
+        self._ids = None if seed is None else SeededIds(seed)
+        self._timing = timing
+
+    def now(self) -> float:
+        return time.time()
+
+    def hex(self, digits: int) -> str:
+        if self._ids is not None:
+            return self._ids.hex(digits)
+        return secrets.token_hex((digits + 1) // 2)[:digits]
+
+    def timing(self) -> Any:
+        return self._timing
