@@ -1,7 +1,6 @@
-"""Text to token ids and back: the one contract, whatever the tokenizer is made of.
+"""What the rest of fakellm may ask of a tokenizer, whatever it is made of: the one contract of this package.
 
-``load(name_or_path)`` finds the built-in byte-level BPE, a tiktoken encoding that is present locally, a ``.tiktoken``
-file, or a Hugging Face folder (extra ``hf``). Nothing here ever touches a network.
+It must not know how a tokenizer is stored, nor any vendor's habits.
 """
 
 from __future__ import annotations
