@@ -52,3 +52,18 @@ class Rendering:
     stream: bool = False
     cut: bool = False
     extras: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A whole answer as bytes; transport faults work here. ``stream``: frames are server-sent events. ``cut``: the
+    connection is closed without its proper end after the last frame. ``coalesce``: frames that are due together may
+    leave in one write (False: each frame is a write and an HTTP chunk of its own). A ``content-length`` among the
+    headers is sent as it stands, right or wrong; without one the server frames the body properly."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    frames: tuple[Frame, ...]
+    stream: bool = False
+    cut: bool = False
+    coalesce: bool = True
