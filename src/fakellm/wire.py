@@ -51,7 +51,7 @@ def dumps(value: Any, spelling: str = "json") -> bytes:
             data = orjson.dumps(value, default=_plain)
         except TypeError:
             return orjson.dumps(_rewritten(value, _as_repr), default=_plain)
-        return data if _ODD_FLOAT.search(data) is None else orjson.dumps(_rewritten(value, _as_repr), default=_plain)
+        return orjson.dumps(_rewritten(value, _as_repr), default=_plain) if _has_odd_float(data) else data
     if spelling == "serde":
         try:
             return orjson.dumps(value, default=_plain)
@@ -123,6 +123,13 @@ def event(message: Message) -> bytes:
 def json_line(message: Message) -> bytes:
     """One line of a JSON-lines stream."""
     return body(message) + b"\n"
+
+
+def _has_odd_float(data: bytes) -> bool:
+    """Three substring searches decide nearly always; the pattern, fifty times slower, only then."""
+    if b"0.0000" not in data and b"e-" not in data and b"e+" not in data:
+        return False
+    return _ODD_FLOAT.search(data) is not None
 
 
 def _content_type(rendering: Rendering) -> str:

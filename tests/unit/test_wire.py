@@ -94,7 +94,7 @@ def test_text_that_looks_like_a_number_stays_as_it_is() -> None:
 
 
 def test_mappings_tuples_and_keys_of_other_types_are_written_as_python_does() -> None:
-    value = MappingProxyType({"a": (1, 2), "b": {1: None, True: None}})
+    value = MappingProxyType({"a": (1, 2), "b": {1: None}})
 
     assert b'{"a":[1,2],"b":{"1":null}}' == dumps(value, "json")
 
