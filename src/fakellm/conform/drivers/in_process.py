@@ -1,0 +1,111 @@
+"""Clients in this process: ``--adapter pkg.module:Name`` and ``--extract pkg.module:function``.
+
+An in-process adapter is an object (or a class, made without arguments) with ``client`` and ``supports`` mappings, spelled
+as in the answer to ``start``, and ``run(message) -> answer``, sync or async, spelled as on the wire but without ``seq``.
+An extractor is a function ``(body, content_type) -> capture`` to which the driver feeds reply bytes; its attribute
+``supports`` (or the module's ``SUPPORTS``) says what it reads. Exceptions are the client's own crash.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...errors import UsageError
+from ..observation import Ending, Kind, Supports
+from ..protocol import PROTOCOL, RunnerError, read_answer, read_capture_line, read_started
+from ..request import PATHS
+from .base import Errand, Reply, call, load_named
+from .http import post
+
+
+class InProcessDriver:
+    """An adapter object; its answers go through the same validation as lines on a pipe."""
+
+    def __init__(self, adapter: Any) -> None:
+        self.adapter: Any = adapter() if isinstance(adapter, type) else adapter
+        self.problems: list[RunnerError] = []
+        if not callable(getattr(self.adapter, "run", None)):
+            raise UsageError(f"{adapter!r} has no run(message)", hint="see the chapter on adapters in the documents")
+
+    @classmethod
+    def from_name(cls, name: str) -> InProcessDriver:
+        return cls(load_named(name))
+
+    async def start(self) -> Supports:
+        client = getattr(self.adapter, "client", None) or {"name": type(self.adapter).__name__}
+        declared = {
+            "protocol": PROTOCOL,
+            "client": client,
+            "supports": getattr(self.adapter, "supports", {"apis": ["chat"]}),
+        }
+        return read_started(json.dumps(declared))
+
+    async def run(self, errand: Errand) -> Reply:
+        try:
+            answer: Any = await call(self.adapter.run, errand.line())
+        except Exception as crash:  # noqa: BLE001 - whatever a client raises is its own crash
+            return Reply(_crashed(crash))
+        if not isinstance(answer, Mapping):
+            raise RunnerError(
+                "schema-violation", f"run returned {type(answer).__name__}, not a mapping", case=errand.case
+            )
+        try:
+            return Reply(read_answer(json.dumps({**answer, "seq": errand.seq}, default=list)).ending())
+        except TypeError as wrong:
+            raise RunnerError("not-json", f"run returned what JSON cannot hold: {wrong}", case=errand.case) from None
+
+    async def stop(self) -> None:
+        if callable(getattr(self.adapter, "stop", None)):
+            await call(self.adapter.stop)
+
+
+class ExtractDriver:
+    """A pure function over reply bytes: the driver makes the call, the function reads."""
+
+    def __init__(self, function: Callable[[bytes, str], Any], name: str) -> None:
+        self.function = function
+        self.name = name
+        self.problems: list[RunnerError] = []
+
+    @classmethod
+    def from_name(cls, name: str) -> ExtractDriver:
+        function = load_named(name)
+        if not callable(function):
+            raise UsageError(f"{name} is not a function")
+        return cls(function, name)
+
+    async def start(self) -> Supports:
+        module = sys.modules.get(getattr(self.function, "__module__", ""))
+        supports = getattr(self.function, "supports", None) or getattr(module, "SUPPORTS", None)
+        declared = {
+            "protocol": PROTOCOL,
+            "client": {"name": self.name, "language": "python"},
+            "supports": supports or {"apis": ["chat"], "stream": [False]},
+        }
+        return read_started(json.dumps(declared))
+
+    async def run(self, errand: Errand) -> Reply:
+        url = errand.root_url + PATHS[errand.api]
+        answer = await post(url, errand.request, headers=errand.headers, timeout=errand.deadline_ms / 1000)
+        if answer.error is not None and not answer.body:
+            return Reply(Ending(kind=Kind.REFUSED, refusal="transport", message=answer.error))
+        if answer.error is None and answer.status >= 400:
+            return Reply(Ending(kind=Kind.REFUSED, refusal="status", message=f"HTTP {answer.status}"))
+        try:
+            content_type = dict(answer.headers).get("content-type", "")
+            capture: Any = await call(self.function, answer.body, content_type)
+        except Exception as crash:  # noqa: BLE001 - whatever a client raises is its own crash
+            return Reply(_crashed(crash))
+        return Reply(read_capture_line(json.dumps(capture, default=list)).ending())
+
+    async def stop(self) -> None:
+        """Nothing to stop."""
+
+
+def _crashed(crash: Exception) -> Ending:
+    text = "".join(traceback.format_exception(crash))
+    return Ending(kind=Kind.ERRORED, message=f"{type(crash).__name__}: {crash}", traceback=text)
