@@ -1,0 +1,220 @@
+"""How each version spells a refusal: flaws and objections in, the answer out.
+
+Three styles of flaw lists are known (``Traits.flaw_style``): 0.32 summarises inputs and joins places by dots, 0.28
+writes the entries as Python would print them, older versions add the server's file and repeat the list. Knows no
+field and no API.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..traits import Traits
+from .flaws import BARE_HEADERS, JSON_HEADERS, Crash, Flaw, Objection, Path, Refusal
+
+REPORTED_FLAWS = 10
+INPUT_CHARACTERS = 200
+FLAW_CHARACTERS = 1000
+CUT = "...[truncated]"
+
+_BRACKETED = re.compile(r"[\[\]{}()]")
+_INNER_NAMES = frozenset(
+    [
+        "function-wrap",
+        "function-after",
+        "function-before",
+        "function-plain",
+        "json-or-python",
+        "lax-or-strict",
+        "chain",
+        "default",
+        "nullable",
+        "tagged-union",
+        "union",
+        "call",
+        "arguments",
+        "is-instance",
+        "is-subclass",
+        "callable",
+        "str",
+        "int",
+        "float",
+        "bool",
+        "bytes",
+        "bytearray",
+        "list",
+        "tuple",
+        "dict",
+        "set",
+        "frozenset",
+        "complex",
+        "none",
+        "nonetype",
+    ]
+)
+"""Segments of a place that name a union member or a wrapper, not a field (0.28 and newer leave them out)."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
+_FRAME = re.compile(r'\n?\s*File "[^"]+", line \d+, in \S+(\n\s+.*)?')
+_SYSTEM_PATH = re.compile(r"/(?:home|usr|opt|var|tmp|root|lib|mnt|srv)(?:/[\w.\-]+)+")
+_FILE_PATH = re.compile(r"(?:/[\w\-]+)+/[\w\-]+\.\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the server's code took the request: old versions print it. ``file`` is below site-packages."""
+
+    file: str
+    line: int
+    function: str
+    method: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception as it prints inside a flaw's context."""
+
+    kind: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.text!r})"
+
+
+def sanitised(message: str, traits: Traits) -> str:
+    """The message without what the version cuts out: memory addresses, frames, file paths."""
+    if traits.sanitises == "nothing":
+        return message
+    message = _ADDRESS.sub(">", message)
+    if traits.sanitises == "addresses":
+        return message
+    message = _FRAME.sub("", message)
+    message = _SYSTEM_PATH.sub("<path>", message)
+    return _FILE_PATH.sub("<path>", message).strip()
+
+
+def error_body(message: str, kind: str, param: str | None, code: int, traits: Traits) -> dict[str, Any]:
+    """The OpenAI-shaped error object."""
+    return {"error": {"message": sanitised(message, traits), "type": kind, "param": param, "code": code}}
+
+
+def objection_text(objection: Objection, traits: Traits) -> str:
+    """The message of a check, with its parameter and value where the version names them."""
+    if objection.plain or not traits.typed_checks:
+        return objection.message
+    extras = [f"parameter={objection.parameter}"] if objection.parameter is not None else []
+    if objection.value is not None:
+        extras.append(f"value={objection.value}")
+    return f"{objection.message} ({', '.join(extras)})" if extras else objection.message
+
+
+def spell_objection(objection: Objection, traits: Traits, *, late: bool = False) -> Refusal:
+    """The answer to a failed check of the handler or the engine's front end."""
+    param = None if objection.plain or not traits.typed_checks else objection.parameter
+    body = error_body(objection_text(objection, traits), objection.kind, param, objection.status, traits)
+    bare = traits.bare_refusals == "all" or (traits.bare_refusals == "plain" and objection.plain)
+    headers = BARE_HEADERS if bare and not late and not objection.answered else JSON_HEADERS
+    return Refusal(objection.status, body, headers, late)
+
+
+def spell_crash(crash: Crash, traits: Traits) -> Refusal:
+    """The answer to an exception that nobody expected."""
+    if not traits.crash_answers:
+        return Refusal(500, "Internal Server Error", (("content-type", "text/plain; charset=utf-8"),))
+    client = crash.kind in ("TypeError", "ValueError", "OverflowError")
+    status, kind = (400, "BadRequestError") if client else (500, "InternalServerError")
+    headers = BARE_HEADERS if not client or traits.bare_refusals != "none" else JSON_HEADERS
+    return Refusal(status, error_body(crash.message, kind, None, status, traits), headers)
+
+
+def check_as_flaw(objection: Objection, body: Any, traits: Traits) -> Flaw:
+    """A failed check of the body as versions up to 0.24 report it: a flaw of the whole body."""
+    kind = "VLLMValidationError" if traits.typed_checks and not objection.plain else "ValueError"
+    message = f"Value error, {objection_text(objection, traits)}"
+    return Flaw("value_error", ("body",), message, body, {"error": Raised(kind, objection.message)})
+
+
+def clean_place(path: Path) -> str:
+    """A place joined by dots, without wrappers and union members.
+
+    >>> clean_place(("body", "stop", "list[str]", 0))
+    'body.stop.0'
+    """
+    parts = [str(part) for part in path]
+    kept = [part for part in parts if not _BRACKETED.search(part) and part.lower() not in _INNER_NAMES]
+    return ".".join(kept or parts)
+
+
+def summary(value: Any) -> str:
+    """A bounded stand-in for an input: containers are counted, long texts are cut."""
+    if isinstance(value, list | dict):
+        return f"<{type(value).__name__} of {len(value)} items>"  # pyright: ignore[reportUnknownArgumentType]
+    text = value if isinstance(value, str) else str(value)
+    return text[:INPUT_CHARACTERS] + CUT if len(text) > INPUT_CHARACTERS else text
+
+
+def _entry(flaw: Flaw, place: Any, given: Any) -> dict[str, Any]:
+    entry: dict[str, Any] = {"type": flaw.kind, "loc": place, "msg": flaw.message, "input": given}
+    if flaw.context is not None:
+        entry["ctx"] = dict(flaw.context)
+    return entry
+
+
+def _summarised_entry(flaw: Flaw) -> str:
+    text = str(_entry(flaw, clean_place(flaw.path), summary(flaw.given)))
+    return text[:FLAW_CHARACTERS] + CUT if len(text) > FLAW_CHARACTERS else text
+
+
+def _full_entry(flaw: Flaw) -> dict[str, Any]:
+    return _entry(flaw, flaw.path, flaw.given)
+
+
+def _param(flaws: list[Flaw], parameter: str | None, traits: Traits) -> str | None:
+    if not traits.flaw_param:
+        return None
+    if parameter is not None:
+        return parameter
+    if traits.flaw_style == "echoed":
+        return ".".join(str(part) for part in flaws[0].path)
+    return clean_place(flaws[0].path)
+
+
+def spell_flaws(flaws: list[Flaw], place: Place | None, traits: Traits, parameter: str | None = None) -> Refusal:
+    """The answer to a body (or query) with flaws. ``parameter``: what a failed check named as its own."""
+    head = f"{len(flaws)} validation error{'' if len(flaws) == 1 else 's'}:\n"
+    if traits.flaw_style == "summarised":
+        lines = [f"  {_summarised_entry(flaw)}" for flaw in flaws[:REPORTED_FLAWS]]
+        if len(flaws) > REPORTED_FLAWS:
+            lines.append(f"  ...and {len(flaws) - REPORTED_FLAWS} more errors")
+        message = (head + "\n".join(lines)).rstrip()
+    else:
+        entries = [_full_entry(flaw) for flaw in flaws]
+        message = head + "\n".join(f"  {entry}" for entry in entries)
+        if traits.flaw_style == "echoed":
+            message = f"{message}{_origin(place)} {entries}"
+    return Refusal(400, error_body(message, "Bad Request", _param(flaws, parameter, traits), 400, traits))
+
+
+def _origin(place: Place | None) -> str:
+    if place is None:
+        return ""
+    where = f'File "/site-packages/{place.file}", line {place.line}, in {place.function}'
+    return f"\n\n  {where}\n    {place.method} {place.path}"
+
+
+def spell_note(note: str, traits: Traits) -> Refusal:
+    """The answer to a request that is wrong as a whole, told in words (a media type that is not JSON)."""
+    message = f"1 validation error:\n  {note}"
+    if traits.flaw_style == "echoed":
+        message = f"{message} {[note]}"
+    return Refusal(400, error_body(message, "Bad Request", None, 400, traits))
+
+
+def plain_detail(status: int, detail: str, extra: Mapping[str, str] | None = None) -> Refusal:
+    """The framework's own shape: ``{"detail": ...}``, with extra headers in front."""
+    headers = (*(extra or {}).items(), *JSON_HEADERS)
+    return Refusal(status, {"detail": detail}, headers)
