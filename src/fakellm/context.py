@@ -10,8 +10,20 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """A steady engine: milliseconds before the first step and between steps."""
+
+    first_token_ms: float = 0.0
+    between_ms: float = 0.0
+
+    def due(self, step: int) -> float:
+        """When a step (from 0) leaves, in milliseconds after the request."""
+        return self.first_token_ms + step * self.between_ms
 
 
 class SeededIds:
@@ -53,7 +65,7 @@ class FixedContext:
         """Let time pass."""
         self._now += seconds
 
-    def set_timing(self, timing: Mapping[str, Any] | None) -> None:
+    def set_timing(self, timing: Any) -> None:
         """The timing of the next reply."""
         self._timing = timing
 
