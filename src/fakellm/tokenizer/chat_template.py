@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import jinja2
 import jinja2.ext
@@ -62,8 +62,8 @@ def _environment() -> jinja2.sandbox.ImmutableSandboxedEnvironment:
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, jinja2.ext.loopcontrols]
     )
     environment.filters["tojson"] = _to_json
-    environment.globals["raise_exception"] = _raise_exception
-    environment.globals["strftime_now"] = _strftime_now
+    known: dict[str, Any] = {"raise_exception": _raise_exception, "strftime_now": _strftime_now}
+    environment.globals.update(known)
     return environment
 
 
@@ -92,7 +92,7 @@ def render(
     continue_final_message: bool = False,
 ) -> str:
     """The prompt text. ``variables``: everything else that the template may name (``tools``, ``bos_token``, ...; a
-    ``strftime_now`` among them replaces the machine's clock). Raises TokenizerError whose message is the template's own.
+    ``strftime_now`` among them replaces the machine's clock). Raises TokenizerError with the template's own words.
     """
     template = compile_template(source)
     if not continue_final_message:
@@ -134,10 +134,10 @@ def _mark_final(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str
     if isinstance(content, str):
         final["content"] = content + CONTINUE_MARK
         return [*messages[:-1], final], content
-    parts: list[Any] = content if isinstance(content, list) else []
+    parts = cast("list[Any]", content) if isinstance(content, list) else []
     for part in reversed(parts):
-        if isinstance(part, dict) and isinstance(part.get("text"), str):
-            text: str = part["text"]
+        text: Any = cast("dict[str, Any]", part).get("text") if isinstance(part, dict) else None
+        if isinstance(text, str):
             part["text"] = text + CONTINUE_MARK
             return [*messages[:-1], final], text
     raise nothing

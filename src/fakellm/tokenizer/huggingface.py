@@ -8,7 +8,7 @@ have no bytes per id and are refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -95,8 +95,8 @@ def _open_library(path: Path) -> Any:
 
 
 def _split_as_qwen2(library: Any) -> None:
-    """transformers gives every model of type qwen2 that family's own normaliser and word pattern, whatever tokenizer.json
-    says: seen on real servers, where `` 2`` of such a folder became two ids."""
+    """transformers gives every model of type qwen2 that family's own normaliser and word pattern, whatever
+    tokenizer.json says: seen on real servers, where `` 2`` of such a folder became two ids."""
     from tokenizers import Regex, normalizers, pre_tokenizers
 
     library.normalizer = normalizers.NFC()
@@ -120,8 +120,8 @@ def _declared_specials(config: Mapping[str, Any]) -> dict[str, list[str]]:
         if content is not None:
             found[key] = [content]
     for key in LISTED_SPECIALS:
-        declared = config.get(key)
-        values: Sequence[Any] = list(declared.values()) if isinstance(declared, dict) else declared or ()
+        declared: Any = config.get(key) or ()
+        values: Iterable[Any] = cast("dict[str, Any]", declared).values() if isinstance(declared, dict) else declared
         contents = [content for value in values if (content := _content(value)) is not None]
         if contents:
             found[key] = contents
@@ -129,7 +129,7 @@ def _declared_specials(config: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _add_declared_tokens(library: Any, config: Mapping[str, Any]) -> None:
-    """Mark what the configuration declares special and add what tokenizer.json lacks, as transformers does on loading."""
+    """Mark what the configuration declares special and add what tokenizer.json lacks, as transformers does."""
     from tokenizers import AddedToken
 
     decoder = config.get("added_tokens_decoder")
@@ -198,9 +198,8 @@ def _templates(folder: Path, config: Mapping[str, Any]) -> dict[str, str]:
     if isinstance(declared, str):
         found["default"] = declared
     elif isinstance(declared, list):
-        for row in cast("list[Any]", declared):
-            if isinstance(row, dict) and isinstance(row.get("template"), str):
-                found[str(row.get("name"))] = row["template"]
+        for row in cast("list[dict[str, Any]]", declared):
+            found[str(row["name"])] = str(row["template"])
     legacy = _read_json(folder / "chat_template.json").get("chat_template")
     if isinstance(legacy, str):
         found["default"] = legacy

@@ -45,7 +45,7 @@ class Templates:
             return self.by_name["default"]
         raise TokenizerError(
             "the tokenizer has no chat template",
-            hint="give one in the request, pin the prompt ids in the scenario, or add chat_template.jinja to the folder",
+            hint="add chat_template.jinja to its folder, give a template in the request, or send the prompt as ids",
         )
 
 
