@@ -1,0 +1,202 @@
+"""From what the fake recorded and what the client answered to one :class:`Observation`.
+
+The truth is what the healthy layout tells for the request that really came in: the stage renders the same reply without
+faults, and the reference reader reads it. It is cross-checked with the values that were never bytes (the Told): where the
+two differ and the layout's accessor table declares no loss, the harness is wrong, and says so. Pure but for the stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from .. import wire
+from ..capture import Capture, CapturedChoice
+from ..errors import FakellmError
+from ..journal import Exchange
+from ..layouts.base import AccessorTable
+from ..reading import read_as_sent
+from ..stage import Played
+from ..told import Told, ToldChoice
+from .observation import EMPTY, Loss, May, Received, Sent, Tampering, Truth
+from .request import PATHS
+
+SEQUENCES = (
+    "prompt_token_ids",
+    "completion_token_ids",
+    "logprobs",
+    "text",
+    "finish_reason",
+    "top_logprobs",
+    "prompt_logprobs",
+)
+
+
+class HarnessError(FakellmError):
+    """The suite contradicts itself; never the client's failure."""
+
+    blame = "our harness"
+    exit_code = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One call as the fake saw it: the requests, and of the last one that an engine answered, truth and sent."""
+
+    upstream: tuple[Received, ...] = ()
+    truth: Truth = field(default_factory=lambda: Truth(capture=Capture()))
+    sent: Sent | None = None
+    faults: tuple[Tampering, ...] = ()
+
+
+def heard(exchanges: Sequence[Exchange], api: str, began: float) -> Heard:
+    """All that the fake knows of one call. ``began``: seconds since 1970 when the errand was given out."""
+    upstream = tuple(_received(exchange, began) for exchange in exchanges)
+    calls = [exchange for exchange in exchanges if exchange.request.path == PATHS[api]]
+    if not calls:
+        return Heard(upstream)
+    last = calls[-1]
+    if last.problem is not None or last.unmatched:
+        raise HarnessError(f"the fake could not play this case: {last.problem or 'no reply matches the request'}")
+    body = _body_of(last)
+    played = last.behind()
+    if played is None:
+        return Heard(
+            upstream, Truth(capture=Capture(), error=last.wire.status if last.wire else None), _sent(last, body, None)
+        )
+    return Heard(upstream, truth_of(last, played, body), _sent(last, body, played), _tampering(played))
+
+
+def _received(exchange: Exchange, began: float) -> Received:
+    request = exchange.request
+    return Received(
+        method=request.method,
+        path=request.path,
+        headers=tuple(request.headers.items()),
+        body=request.body,
+        at_ms=max(0.0, (exchange.at - began) * 1000),
+        disconnected_ms=exchange.disconnected_ms,
+        answered_status=None if exchange.wire is None else exchange.wire.status,
+        answered_bytes=len(exchange.body) if exchange.sent_bytes is None else exchange.sent_bytes,
+    )
+
+
+def _body_of(exchange: Exchange) -> Mapping[str, Any]:
+    try:
+        body = orjson.loads(exchange.request.body)
+    except ValueError:
+        return EMPTY
+    return body if isinstance(body, dict) else EMPTY
+
+
+def _table(exchange: Exchange) -> AccessorTable | None:
+    return exchange.stage_object.layout.accessors if exchange.stage_object is not None else None
+
+
+def _sent(exchange: Exchange, body: Mapping[str, Any], played: Played | None) -> Sent:
+    """The answer as it left, and the values in it as a lenient reader finds them."""
+    assert exchange.wire is not None
+    data = exchange.body if exchange.sent_bytes is None else exchange.body[: exchange.sent_bytes]
+    capture = Capture()
+    if played is not None:
+        ask = played.ask
+        capture = read_as_sent(data, api=ask.api, stream=ask.stream, table=_table(exchange), request=body)
+    return Sent(
+        status=exchange.wire.status,
+        headers=tuple(exchange.wire.headers),
+        body=data,
+        capture=capture,
+        carried=carried(capture),
+        cut=exchange.wire.cut,
+    )
+
+
+def carried(capture: Capture) -> frozenset[str]:
+    """The values that are there for at least one choice; an empty list counts as not there."""
+    there = {name for name in SEQUENCES for choice in capture.choices if getattr(choice, name) not in (None, ())}
+    return frozenset(there | ({"usage"} if capture.usage else set()))
+
+
+def _tampering(played: Played) -> tuple[Tampering, ...]:
+    return tuple(
+        Tampering(
+            id=call.fault.id,
+            client_may=frozenset(May(word) for word in call.fault.may(played.ask, call.parameters)),
+            parameters=call.parameters.model_dump(),
+            values=call.fault.values,
+        )
+        for call in played.distortion.calls
+    )
+
+
+def truth_of(exchange: Exchange, played: Played, body: Mapping[str, Any]) -> Truth:
+    """What the healthy layout tells for this request, with the losses that its table declares."""
+    stage, ask = exchange.stage_object, played.ask
+    healthy = stage.healthy_rendering(played)
+    data = b"".join(frame.data for frame in wire.frames(healthy))
+    capture = read_as_sent(data, api=ask.api, stream=ask.stream, table=stage.layout.accessors, request=body)
+    told: Told = stage.healthy(played)
+    pieces = tuple(_token_bytes(played, choice) for choice in told.choices)
+    choices = tuple(
+        replace(choice, token_texts=tuple(piece.decode("utf-8", "replace") for piece in pieces[place]))
+        if place < len(pieces)
+        else choice
+        for place, choice in enumerate(capture.by_index())
+    )
+    return Truth(
+        capture=replace(capture, choices=choices),
+        carried=carried(capture),
+        losses=_losses(told, choices, stage.layout.accessors.get((ask.api, ask.stream), ())),
+        token_bytes=pieces,
+        text_is_bytes=_text_is_bytes(played, told),
+        error=healthy.status if healthy.status >= 400 else None,
+    )
+
+
+def _token_bytes(played: Played, choice: ToldChoice) -> tuple[bytes, ...]:
+    """Exact bytes of the tokens that this choice tells, as the engine sampled them."""
+    per_prompt = max(len(played.generations[0].choices), 1)
+    generation = played.generations[min(choice.index // per_prompt, len(played.generations) - 1)]
+    sampled = generation.choices[choice.index % per_prompt].tokens
+    length = max((step.tokens[1] for step in choice.steps), default=0)
+    return tuple(token.bytes for token in sampled[:length])
+
+
+def _text_is_bytes(played: Played, told: Told) -> bool:
+    """No stop string, parser or skipped special token between bytes and text."""
+    plain = not played.ask.sampling.stop and not played.ask.tools
+    return plain and all(choice.parts is None for choice in told.choices)
+
+
+def _losses(told: Told, choices: Sequence[CapturedChoice], accessors: Sequence[Any]) -> tuple[Loss, ...]:
+    """Values of which the healthy wire shows less than was to be told. Undeclared ones are an error of ours."""
+    losses: list[Loss] = []
+    rows: dict[str, Any] = {accessor.value: accessor for accessor in accessors}
+    for value in ("prompt_token_ids", "completion_token_ids", "logprobs"):
+        accessor = rows.get(value)
+        if accessor is None or len(choices) != len(told.choices):
+            continue
+        for there, choice in zip(choices, sorted(told.choices, key=lambda each: each.index), strict=True):
+            shown: tuple[Any, ...] | None = getattr(there, value)
+            whole = _told_values(told, choice, value)
+            if shown is None or whole is None or shown == whole:
+                continue
+            if accessor.loss is None and (accessor.eos or shown != whole[:-1]):
+                raise HarnessError(
+                    f"the healthy {value} on the wire differ from what was told, and the layout declares no loss",
+                    where=accessor.path,
+                )
+            losses.append(Loss(value=value, words=accessor.loss or "the end token is not told"))
+            break
+    return tuple(losses)
+
+
+def _told_values(told: Told, choice: ToldChoice, value: str) -> tuple[Any, ...] | None:
+    if value == "prompt_token_ids":
+        return told.prompt_of(choice).token_ids
+    if value == "completion_token_ids":
+        return choice.ids
+    return None if choice.scores is None else tuple(None if score is None else score.logprob for score in choice.scores)

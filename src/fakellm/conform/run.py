@@ -1,0 +1,389 @@
+"""One run of the suite against a client: errands out, observations in, checks over them, records to the writers.
+
+The flow is the design's: case -> driver -> observation -> checks -> findings -> baseline -> verdicts -> reports. This
+module orchestrates and decides nothing: what is right stands in the checks, what a run is called in ``verdict``.
+Nothing of a case is kept after it was written, except what run-level checks need of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import FakellmError
+from .baseline import RUN, Baseline
+from .case import Case
+from .check import Check
+from .drivers.base import Driver, Patience
+from .finding import Finding, Level, Outcome
+from .host import Host
+from .observation import Ending, Kind, May, Mode, Observation, Situation, Supports
+from .observe import Heard, HarnessError, heard
+from .protocol import RunModel, RunnerError
+from .report.records import CaseRecord, Footer, Writer
+from .request import Body, body_of
+from .strip import strip_of
+from .verdict import Standing, Tally, Verdict, Word, is_red
+
+RANK = (Outcome.NOT_APPLICABLE, Outcome.PASS, Outcome.UNTESTED, Outcome.FAIL, Outcome.ERROR)
+"""Of several findings of one check in one case the worst is the outcome."""
+EVIDENCE_CHARACTERS = 20_000
+
+
+@dataclass(slots=True)
+class Run:
+    """What one run holds while it goes on. ``reproduce``: case id -> the command that runs it alone."""
+
+    host: Host
+    driver: Driver
+    supports: Supports
+    checks: Sequence[Check]
+    baseline: Baseline
+    writers: Sequence[Writer]
+    reproduce: Callable[[str], str]
+    profile: str = "capture-client"
+    seed: int = 0
+    patience: Patience = field(default_factory=Patience)
+    evidence: bool = False
+    tally: Tally = field(default_factory=Tally)
+    light: list[Observation] = field(default_factory=list[Observation])
+    failing: list[Verdict] = field(default_factory=list[Verdict])
+    exercised: set[str] = field(default_factory=set[str])
+    passing: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    seq: int = 0
+
+
+async def run_cases(run: Run, cases: Sequence[Case]) -> None:
+    """Run every case, at most ``max_parallel`` at once, and hand each record to the writers as it ends."""
+    gate = asyncio.Semaphore(max(1, run.supports.max_parallel))
+
+    async def one(case: Case, number: int) -> None:
+        async with gate:
+            await _run_case(run, case, number)
+
+    if run.supports.max_parallel <= 1:
+        for number, case in enumerate(cases, 1):
+            await _run_case(run, case, number)
+    else:
+        await asyncio.gather(*(one(case, number) for number, case in enumerate(cases, 1)))
+
+
+async def _run_case(run: Run, case: Case, number: int) -> None:
+    began = time.monotonic()
+    token = f"{run.seed:x}-{number:05d}"
+    observations: list[Observation] = []
+    errors: list[Finding] = []
+    stderr = ""
+    try:
+        run.host.mount(token, case)
+        calls = [case.call, *case.turns]
+        for turn, call in enumerate(calls, 1):
+            observation, words = await _run_turn(run, case, token, call, turn, tuple(observations))
+            observations.append(observation)
+            stderr = f"{stderr}\n{words}".strip()
+    except RunnerError as failure:
+        errors.append(error_finding(f"runner.{failure.name}", case.id, str(failure)))
+    except FakellmError as failure:
+        errors.append(error_finding("harness.case", case.id, f"{type(failure).__name__}: {failure}"))
+    finally:
+        run.host.unmount(token)
+    errors += _late_problems(run, case)
+    judge_case(run, case, observations, errors, stderr, (time.monotonic() - began) * 1000)
+
+
+async def _run_turn(
+    run: Run, case: Case, token: str, call: Mapping[str, Any], turn: int, before: tuple[Observation, ...]
+) -> tuple[Observation, str]:
+    accessors = run.host.accessors(case.layout, case.api, case.stream)
+    body = body_of(call, case.api, case.stream, accessors, run.host.tokenizer.encode)
+    seen = len(run.host.exchanges(token))
+    run.seq += 1
+    root = f"{run.host.root_url}/c/{token}"
+    errand = RunModel.model_validate(
+        {
+            "seq": run.seq,
+            "case": case.id,
+            "api": case.api,
+            "stream": case.stream,
+            "base_url": f"{root}/v1",
+            "root_url": root,
+            "request": dict(body.body),
+            "deadline_ms": run.patience.deadline_ms,
+            "headers": dict(case.headers) or None,
+            "conversation": token if case.turns else None,
+            "turn": turn if case.turns else None,
+            "cancel_after_ms": case.cancel_after_ms,
+        }
+    )
+    began = time.time()
+    reply = await run.driver.run(errand)
+    exchanges = await run.host.settled(token, seen)
+    what = heard(exchanges, case.api, began)
+    return observe(run, case, body, what, reply.ending, turn, before), reply.stderr
+
+
+def observe(
+    run: Run, case: Case, body: Body, what: Heard, ending: Ending, turn: int, before: tuple[Observation, ...]
+) -> Observation:
+    """One observation of a client's call."""
+    if not what.upstream and ending.kind in (Kind.CAPTURED, Kind.REFUSED, Kind.REQUEST_ONLY):
+        ending = replace(ending, kind=Kind.NEVER_CALLED)
+    return Observation(
+        mode=Mode.CLIENT,
+        case=situation(case, body, what, turn, run.profile),
+        truth=what.truth,
+        sent=what.sent,
+        ending=ending,
+        client=run.supports,
+        upstream=what.upstream,
+        siblings=before,
+    )
+
+
+def situation(case: Case, body: Body, what: Heard, turn: int, profile: str) -> Situation:
+    """The case as the checks see it."""
+    return Situation(
+        id=case.id,
+        area=case.area,
+        api=case.api,
+        stream=case.stream,
+        layout=case.layout,
+        n=case.n,
+        profile=profile,
+        axes={name: str(value) for name, value in case.axes.items()},
+        faults=what.faults,
+        request=body.body,
+        flags=body.flags,
+        conversation=case.id if case.turns else None,
+        turn=turn,
+        cancel_after_ms=case.cancel_after_ms,
+        core=case.core,
+    )
+
+
+def judge_case(
+    run: Run, case: Case, observations: Sequence[Observation], errors: Sequence[Finding], stderr: str, elapsed_ms: float
+) -> None:
+    """All checks over the observations of a case; count, remember and write."""
+    findings = [*errors]
+    for check in run.checks:
+        if check.judge is not None and observations:
+            findings.append(_worst(check, [(one, _judged(check, one)) for one in observations]))
+    if not errors and not any(_counts(finding) for finding in findings):
+        findings.append(error_finding("harness.no-check", case.id, "no check had anything to say about this case"))
+    absent = [finding for finding in findings if finding.outcome is Outcome.NOT_APPLICABLE]
+    verdicts = [run.baseline.judge(replace(finding, case=case.id)) for finding in findings]
+    for verdict in verdicts:
+        run.tally.add(verdict)
+    _remember(run, observations, verdicts)
+    record = _record(
+        run, case, observations, [v for v in verdicts if v.finding not in absent], len(absent), stderr, elapsed_ms
+    )
+    for writer in run.writers:
+        writer.case(record)
+
+
+def _counts(finding: Finding) -> bool:
+    return finding.outcome is not Outcome.NOT_APPLICABLE
+
+
+def _judged(check: Check, observation: Observation) -> Sequence[Finding]:
+    assert check.judge is not None
+    try:
+        return check.judge(observation)
+    except Exception as crash:  # noqa: BLE001 - a check that crashes is an error of ours, and must not end the run
+        message = f"the check crashed: {type(crash).__name__}: {crash}"
+        return [Finding(check=check.id, level=check.level, outcome=Outcome.ERROR, message=message)]
+
+
+def _worst(check: Check, judged: Sequence[tuple[Observation, Sequence[Finding]]]) -> Finding:
+    """The one outcome of a check in a case: the worst over its findings and turns, the earliest of equals."""
+    worst = Finding(check=check.id, level=check.level, outcome=Outcome.NOT_APPLICABLE)
+    for observation, findings in judged:
+        for finding in findings:
+            if RANK.index(finding.outcome) > RANK.index(worst.outcome):
+                where = finding.where
+                if len(judged) > 1:
+                    where = f"turn {observation.case.turn}: {where}".rstrip(": ")
+                worst = replace(finding, where=where)
+    return worst
+
+
+def error_finding(check: str, case: str, message: str) -> Finding:
+    """An ERROR: of the adapter (``runner.*``) or of the suite (``harness.*``)."""
+    return Finding(check=check, level=Level.MUST, outcome=Outcome.ERROR, case=case, message=message)
+
+
+def _late_problems(run: Run, case: Case) -> list[Finding]:
+    """Adapter errors that showed only after the answer they belong to; they go to the case that is ending."""
+    problems = [*run.driver.problems]
+    run.driver.problems.clear()
+    return [
+        error_finding(f"runner.{one.name}", case.id, f"{one}" + (f" (case {one.case})" if one.case != case.id else ""))
+        for one in problems
+    ]
+
+
+def _remember(run: Run, observations: Sequence[Observation], verdicts: Sequence[Verdict]) -> None:
+    run.tally.cases += 1
+    failed = any(v.finding.outcome is Outcome.FAIL and v.finding.level is Level.MUST for v in verdicts)
+    for one in observations:
+        run.tally.exchanges += bool(one.upstream)
+        if _carried_usable_ids(one):
+            run.tally.carrying += 1
+            run.tally.usable += _has_ids(one) and not failed
+        run.light.append(lightened(one))
+    for verdict in verdicts:
+        finding = verdict.finding
+        if finding.outcome in (Outcome.PASS, Outcome.FAIL):
+            run.exercised.add(finding.check)
+        if finding.outcome is Outcome.PASS:
+            run.passing.add((finding.check, finding.case))
+        if is_red(finding) or finding.outcome is Outcome.FAIL:
+            run.failing.append(verdict)
+
+
+def _carried_usable_ids(one: Observation) -> bool:
+    """Whether completion ids were on the wire that a client may use (not those of an answer it has to refuse)."""
+    if one.sent is None or "completion_token_ids" not in one.sent.carried:
+        return False
+    refused = frozenset({May.REFUSE})
+    return not any(fault.client_may == refused for fault in one.case.faults)
+
+
+def _has_ids(one: Observation) -> bool:
+    capture = one.ending.capture
+    return capture is not None and bool(capture.choices) and all(c.completion_token_ids for c in capture.choices)
+
+
+def lightened(one: Observation) -> Observation:
+    """The observation without bytes and truth's display values: what run-level checks keep."""
+    sent = None if one.sent is None else replace(one.sent, body=b"", headers=())
+    return replace(
+        one,
+        sent=sent,
+        upstream=tuple(replace(received, body=b"", headers=()) for received in one.upstream),
+        downstream=None if one.downstream is None else replace(one.downstream, body=b"", request_body=b""),
+        siblings=(),
+    )
+
+
+def _record(
+    run: Run,
+    case: Case,
+    observations: Sequence[Observation],
+    verdicts: Sequence[Verdict],
+    absent: int,
+    stderr: str,
+    elapsed_ms: float,
+) -> CaseRecord:
+    last = observations[-1] if observations else None
+    failing = [v for v in verdicts if v.finding.outcome is Outcome.FAIL]
+    strips: dict[str, Any] = {}
+    for verdict in failing:
+        turn = _turn_of(verdict.finding, observations)
+        strip = strip_of(turn, verdict.finding) if turn is not None else None
+        if strip is not None:
+            strips[verdict.finding.check] = strip.to_json()
+    troubled = bool(failing) or any(v.finding.outcome is Outcome.ERROR for v in verdicts)
+    return CaseRecord(
+        id=case.id,
+        title=case.title,
+        why=case.why,
+        ending=str(last.ending.kind) if last else "none",
+        message=last.ending.message if last else "",
+        elapsed_ms=elapsed_ms,
+        verdicts=verdicts,
+        absent=absent,
+        strips=strips,
+        reproduce=run.reproduce(case.id),
+        stderr=stderr[-4000:] if troubled else "",
+        evidence=_evidence(last) if last is not None and (troubled or run.evidence) else {},
+        not_detectable=bool(last and any(f.client_may == frozenset({May.AS_SENT}) for f in last.case.faults)),
+    )
+
+
+def _turn_of(finding: Finding, observations: Sequence[Observation]) -> Observation | None:
+    for one in observations:
+        if len(observations) > 1 and finding.where.startswith(f"turn {one.case.turn}"):
+            return one
+    return observations[-1] if observations else None
+
+
+def _evidence(one: Observation) -> Mapping[str, Any]:
+    """The wire, as text, capped."""
+    sides: dict[str, Any] = {"asked": one.case.request}
+    if one.upstream:
+        sides["request"] = _text(one.upstream[-1].body)
+        sides["calls"] = [f"{received.method} {received.path}" for received in one.upstream]
+    if one.sent is not None:
+        sides["status"] = one.sent.status
+        sides["response"] = _text(one.sent.body)
+    if one.ending.capture is not None:
+        sides["captured"] = one.ending.capture.to_json()
+    if one.ending.traceback:
+        sides["traceback"] = one.ending.traceback[-EVIDENCE_CHARACTERS:]
+    return sides
+
+
+def _text(body: bytes) -> str:
+    text = body.decode("utf-8", "replace")
+    return (
+        text if len(text) <= EVIDENCE_CHARACTERS else f"{text[:EVIDENCE_CHARACTERS]}\n… {len(text)} characters in all"
+    )
+
+
+def judge_run(run: Run, *, untested: bool = True) -> tuple[Verdict, ...]:
+    """The findings about the run as a whole: checks over all observations, and MUSTs that nothing exercised."""
+    findings: list[Finding] = []
+    for check in run.checks:
+        if check.judge_run is not None and run.light:
+            findings += check.judge_run(run.light)
+            run.exercised.add(check.id)
+        elif (
+            untested
+            and check.judge is not None
+            and check.id not in run.exercised
+            and not cannot_arise(check, run.supports)
+        ):
+            findings.append(
+                Finding(
+                    check=check.id,
+                    level=check.level,
+                    outcome=Outcome.UNTESTED,
+                    message=f"no exchange of this run exercised it: {check.requirement}",
+                )
+            )
+    verdicts = tuple(run.baseline.judge(replace(finding, case=finding.case or RUN)) for finding in findings)
+    for verdict in verdicts:
+        run.tally.add(verdict)
+        if is_red(verdict.finding) or verdict.finding.outcome is Outcome.FAIL:
+            run.failing.append(verdict)
+    return verdicts
+
+
+def cannot_arise(check: Check, supports: Supports) -> bool:
+    """N/A: the client exposes nothing of what the check needs."""
+    return bool(check.needs) and not (check.needs & supports.captures)
+
+
+def finish(run: Run, *, strict: bool, started: float, judged_stale: bool = True) -> Footer:
+    """The footer: word and exit code, and what there is to say about the baseline."""
+    stale = [f"{entry.where} ({entry.model.check} in {entry.model.case})" for entry in run.baseline.stale()]
+    exit_code = run.tally.exit_code(strict=strict, stale=len(stale) if judged_stale else 0)
+    return Footer(
+        tally=run.tally,
+        word=run.tally.word(),
+        exit_code=exit_code,
+        failing=tuple(run.failing),
+        stale=tuple(stale) if judged_stale else (),
+        expired=tuple(f"{entry.where} ({entry.model.check})" for entry in run.baseline.expired()),
+        untested=tuple(v.finding.check for v in run.failing if v.finding.outcome is Outcome.UNTESTED),
+        elapsed_ms=(time.monotonic() - started) * 1000,
+    )
+
+
+__all__ = ["HarnessError", "Run", "Standing", "Word", "finish", "judge_case", "judge_run", "run_cases"]
