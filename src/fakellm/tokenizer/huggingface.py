@@ -27,6 +27,17 @@ LARGEST_LENGTH = 10**9
 
 def load_folder(folder: Path) -> TableTokenizer:
     """The tokenizer of a folder; raises TokenizerError naming the file that is missing or broken."""
+    try:
+        return _load(folder)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise TokenizerError(
+            f"the configuration has not the shape that transformers writes ({type(error).__name__}: {error})",
+            where=str(folder),
+            hint="compare tokenizer_config.json with one that save_pretrained wrote",
+        ) from None
+
+
+def _load(folder: Path) -> TableTokenizer:
     if not (folder / "tokenizer.json").is_file():
         raise TokenizerError(
             "the folder has no tokenizer.json",

@@ -34,8 +34,9 @@ WORDS_O200K = (
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 _O200K = {END: 199999, "<|endofprompt|>": 200018}
+_RESERVED = (200000, 200001, 200004, 200009, 200010, 200011, *range(200013, 201088))
 _HARMONY = {
-    **{f"<|reserved_{index}|>": index for index in (*range(200000, 200018), *range(200019, 201088))},
+    **{f"<|reserved_{index}|>": index for index in _RESERVED},
     "<|startoftext|>": 199998,
     END: 199999,
     "<|return|>": 200002,
