@@ -83,11 +83,11 @@ def all_layouts() -> tuple[Layout, ...]:
 
 def find(name: str) -> Found:
     """The layout of that name; raises LayoutError with a "did you mean" for an unknown one."""
-    for layout in all_layouts():
-        if layout.name == name:
-            return Found(layout, _version_text(layout))
     match = _NAME.match(name)
     known = vendor_layouts(match["vendor"]) if match else ()
+    for layout in known or all_layouts():
+        if layout.name == name:
+            return Found(layout, _version_text(layout))
     if match is None or not known:
         names = [*vendors(), *(layout.name for layout in all_layouts())]
         raise LayoutError(f"there is no layout {name!r}", hint=did_you_mean(name, names) or f"known: {', '.join(names)}")

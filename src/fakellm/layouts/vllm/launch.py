@@ -189,7 +189,7 @@ _FIELD_OF = {"served_model_name": "served_names", "api_key": "api_keys"}
 
 def _read_words(words: Sequence[str], version: Version) -> Iterator[tuple[Option, Any]]:
     """Each option with what was given to it: a bool for flags, a list for ``many``, else a string."""
-    rest = [word for word in words]
+    rest = list(words)
     if rest and not rest[0].startswith("-"):
         yield EVERY["model"], rest.pop(0)
     while rest:

@@ -39,7 +39,8 @@ class Objection(Exception):
 
     ``parameter`` and ``value`` show as `` (parameter=P, value=V)`` and as the error's param in versions that know
     typed checks. ``plain``: the version raises a bare ValueError here, which carries neither. ``answered``: the
-    handler writes this answer itself and raises nothing. ``status`` and ``kind`` are those of the answer.
+    handler writes this answer itself and raises nothing. ``status`` and ``kind`` are those of the answer;
+    ``param``: the answer's param where the text does not name it.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Objection(Exception):
         answered: bool = False,
         status: int = 400,
         kind: str = "BadRequestError",
+        param: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -61,6 +63,7 @@ class Objection(Exception):
         self.answered = answered
         self.status = status
         self.kind = kind
+        self.param = parameter if param is None else param
 
 
 class Crash(Exception):

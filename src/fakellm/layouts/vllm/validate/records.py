@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Final, cast
 
 from .flaws import Flaw, Path
@@ -45,12 +44,12 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An object. ``name``: its label as a union member. ``attributes``: a model (its flaw for a wrong type speaks of
-    attributes) and not a typed dictionary."""
+    """An object. ``name``: its label as a union member. ``nature``: what the server makes of it, which shows in the
+    flaw of a wrong type: a ``model``, a ``dictionary`` or a ``dataclass``. ``strict``: unknown names are flaws."""
 
     name: str
     fields: tuple[Field, ...]
-    attributes: bool = True
+    nature: str = "model"
     strict: bool = False
 
     @property
@@ -68,12 +67,7 @@ class Record:
 
     def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
         if not isinstance(value, dict):
-            kind, message = (
-                ("model_attributes_type", "Input should be a valid dictionary or object to extract fields from")
-                if self.attributes
-                else ("dict_type", "Input should be a valid dictionary")
-            )
-            flaws.append(Flaw(kind, path, message, value))
+            flaws.append(self._wrong_type(value, path))
             return value
         members = cast("Mapping[str, Any]", value)
         checked: dict[str, Any] = {}
@@ -90,15 +84,19 @@ class Record:
                 flaws.append(Flaw("extra_forbidden", (*path, name), message, members[name]))
         return checked
 
+    def _wrong_type(self, value: Any, path: Path) -> Flaw:
+        if self.nature == "dictionary":
+            return Flaw("dict_type", path, "Input should be a valid dictionary", value)
+        if self.nature == "dataclass":
+            message = f"Input should be a dictionary or an instance of {self.name}"
+            return Flaw("dataclass_type", path, message, value, {"class_name": self.name})
+        message = "Input should be a valid dictionary or object to extract fields from"
+        return Flaw("model_attributes_type", path, message, value)
+
     def names(self) -> frozenset[str]:
         """The recognised names; all others are ignored."""
         return frozenset(field.name for field in self.fields)
 
     def at(self, version: Version) -> Record:
         """This record with the fields that a version knows. A name may stand twice with disjoint versions."""
-        return _at(self, version)
-
-
-@cache
-def _at(record: Record, version: Version) -> Record:
-    return replace(record, fields=tuple(field for field in record.fields if field.known_at(version)))
+        return replace(self, fields=tuple(field for field in self.fields if field.known_at(version)))

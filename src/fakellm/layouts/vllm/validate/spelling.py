@@ -114,7 +114,7 @@ def objection_text(objection: Objection, traits: Traits) -> str:
 
 def spell_objection(objection: Objection, traits: Traits, *, late: bool = False) -> Refusal:
     """The answer to a failed check of the handler or the engine's front end."""
-    param = None if objection.plain or not traits.typed_checks else objection.parameter
+    param = None if objection.plain or not traits.typed_checks else objection.param
     body = error_body(objection_text(objection, traits), objection.kind, param, objection.status, traits)
     bare = traits.bare_refusals == "all" or (traits.bare_refusals == "plain" and objection.plain)
     headers = BARE_HEADERS if bare and not late and not objection.answered else JSON_HEADERS

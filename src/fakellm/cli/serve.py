@@ -1,0 +1,111 @@
+"""``fakellm serve``: the standalone server. Data (the readiness line) goes to stdout, talk to stderr."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import click
+
+from ..errors import UsageError
+
+EPILOG = """Examples:
+
+\b
+  fakellm serve
+  fakellm serve --scenario scenarios/basics/hello.yaml --layout vllm-0.32.0 --port 8000
+  fakellm serve --layout vllm-0.28.0 -- --max-model-len 1024 --reasoning-parser qwen3
+
+Words after -- are the vendor's own launch options."""
+
+
+@click.command("serve", epilog=EPILOG, context_settings={"ignore_unknown_options": False})
+@click.option("--scenario", "scenario", type=click.Path(path_type=Path), help="A scenario file, or a folder of them.")
+@click.option("--layout", help="The server to look like: vendor[-version]. Default: the newest vLLM.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere than loopback the "
+              "admin API wants its token.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 = any free port.")
+@click.option("--admin-port", type=click.IntRange(0, 65535), help="The admin API on a port of its own.")
+@click.option("--admin-token", envvar="FAKELLM_ADMIN_TOKEN", help="The admin API's token (or $FAKELLM_ADMIN_TOKEN).")
+@click.option("--api-key", multiple=True, help="What clients must send as bearer token.")
+@click.option("--model", help="The served model name; without one any name is served and echoed.")
+@click.option("--tokenizer", help="A tiktoken encoding, a .tiktoken file or a Hugging Face folder.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same bytes.")
+@click.option("--chaos", type=int, metavar="SEED", help="A random handful of faults on every answer.")
+@click.option("--fault", "faults", multiple=True, help="A fault on every answer (may be given more than once).")
+@click.option("--journal", type=click.Path(path_type=Path), help="Append every exchange to this JSON-lines file.")
+@click.option("--max-body-mb", type=click.IntRange(1, 1024), default=32, show_default=True, help="Larger bodies: 413.")
+@click.option("--fail-on-unmatched", is_flag=True, help="End with exit code 1 when a request found no reply.")
+@click.option("-q", "--quiet", is_flag=True, help="No talk on stderr.")
+@click.argument("vendor_options", nargs=-1, type=click.UNPROCESSED)
+def serve(
+    scenario: Path | None,
+    layout: str | None,
+    host: str,
+    port: int,
+    admin_port: int | None,
+    admin_token: str | None,
+    api_key: tuple[str, ...],
+    model: str | None,
+    tokenizer: str | None,
+    seed: int,
+    chaos: int | None,
+    faults: tuple[str, ...],
+    journal: Path | None,
+    max_body_mb: int,
+    fail_on_unmatched: bool,
+    quiet: bool,
+    vendor_options: tuple[str, ...],
+) -> int:
+    """Serve scenarios: a fake inference server that knows the token truth.
+
+    The first line on stdout is {"event":"listening","url":...,"admin_url":...,"pid":...}; url is the root, clients
+    that want an OpenAI base URL add /v1.
+    """
+    from ..house import Choices, House
+    from ..server.run import Bound, is_loopback, run_forever
+
+    def say(text: str) -> None:
+        if not quiet:
+            click.echo(text, err=True)
+
+    if chaos is not None:
+        from ..faults.compose import chaos as draw
+
+        drawn = draw(chaos)
+        say(f"chaos seed {chaos}: {', '.join(str(call.to_entry()) for call in drawn)}")
+    else:
+        drawn = []
+    keys = tuple(word for key in api_key for word in ("--api-key", key))
+    choices = Choices(
+        layout=layout,
+        model=model,
+        tokenizer=tokenizer,
+        options=(*vendor_options, *keys),
+        seed=seed,
+        faults=(*faults, *drawn),
+    )
+    sink = None
+    if journal is not None:
+        try:
+            sink = journal.open("a", encoding="utf-8")
+        except OSError as problem:
+            raise UsageError(f"cannot write the journal: {problem.strerror}", where=str(journal)) from None
+    house = House.open(scenario, choices, sink=sink)
+    for note in house.notes:
+        say(f"note: {note}")
+    if not is_loopback(host) and admin_token is None:
+        admin_token = secrets.token_urlsafe(16)
+        say(f"warning: {host} can be reached from elsewhere; the admin API wants the token {admin_token}")
+    bound = Bound(host, port, admin_port, None if is_loopback(host) and admin_token is None else admin_token,
+                  max_body_mb * 1024 * 1024)
+    try:
+        run_forever(house, bound)
+    finally:
+        if sink is not None:
+            sink.close()
+    unmatched = house.fake.journal.unmatched
+    if unmatched and fail_on_unmatched:
+        click.echo(f"{unmatched} requests found no reply", err=True)
+        return 1
+    return 0

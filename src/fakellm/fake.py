@@ -1,0 +1,128 @@
+"""The whole fake without a socket: scenarios on stages, found by address, every exchange in the journal.
+
+Addressing (DESIGN section 3), in this order: path prefix ``/s/<scenario>/`` (``/c/<token>/`` for conformance runs), header
+``x-fakellm-scenario``, model name ``<scenario>@<model>``, else the default. The server hands requests to ``answer`` and
+sends what comes back; tests and ``fakellm play`` use it directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import orjson
+
+from .ask import Request
+from .journal import Exchange, Journal
+from .message import Wire
+from .stage import Answer, Stage, problem_wire
+
+SCENARIO_HEADER = "x-fakellm-scenario"
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """A request and where it goes; ``problem`` when the address names nothing."""
+
+    request: Request
+    stage: Stage | None
+    token: str | None = None
+    problem: str | None = None
+
+
+class Fake:
+    """Stages by name and by token, a default, a journal. Not thread-safe: one event loop owns it."""
+
+    def __init__(
+        self,
+        stages: Mapping[str, Stage],
+        default: Stage,
+        *,
+        now: Callable[[], float],
+        journal: Journal | None = None,
+    ) -> None:
+        self.stages = dict(stages)
+        self.default = default
+        self.mounted: dict[str, Stage] = {}
+        self.journal = journal or Journal()
+        self.now = now
+
+    def mount(self, token: str, stage: Stage) -> None:
+        """Serve ``/c/<token>/...`` from this stage until ``unmount``."""
+        self.mounted[token] = stage
+
+    def unmount(self, token: str) -> None:
+        self.mounted.pop(token, None)
+
+    def answer(self, request: Request) -> tuple[Answer, Exchange]:
+        """Answer one request and open its record in the journal (the caller ends it with ``journal.finish``)."""
+        addressed = self.address(request)
+        stage = addressed.stage
+        exchange = self.journal.begin(
+            self.now(), "" if stage is None else stage.name, addressed.request, addressed.token
+        )
+        if stage is None:
+            problem = addressed.problem or "no such scenario"
+            answer = Answer(problem_wire(404, problem, "unknown_scenario"), problem=problem)
+        else:
+            answer = stage.answer(addressed.request)
+        exchange.wire = answer.wire
+        exchange.unmatched = answer.unmatched
+        exchange.problem = answer.problem
+        exchange.behind = answer.behind
+        exchange.stage_object = stage
+        self.journal.answered(exchange)
+        return answer, exchange
+
+    def address(self, request: Request) -> Addressed:
+        """Find the stage of a request and take the address off it."""
+        prefix = request.path[:3]
+        if prefix in ("/s/", "/c/"):
+            name, slash, rest = request.path[3:].partition("/")
+            known = self.stages if prefix == "/s/" else self.mounted
+            bare = replace(request, path=slash + rest or "/")
+            stage = known.get(name)
+            if stage is None:
+                return Addressed(bare, None, name if prefix == "/c/" else None, self._unknown(prefix, name))
+            return Addressed(bare, stage, name if prefix == "/c/" else None)
+        name = request.headers.get(SCENARIO_HEADER)
+        if name is not None:
+            stage = self.stages.get(name)
+            return Addressed(request, stage, None, None if stage else self._unknown("/s/", name))
+        if b"@" in request.body:
+            found = self._by_model(request)
+            if found is not None:
+                return found
+        return Addressed(request, self.default)
+
+    def _by_model(self, request: Request) -> Addressed | None:
+        try:
+            body = orjson.loads(request.body)
+        except ValueError:
+            return None
+        model = body.get("model") if isinstance(body, dict) else None
+        if not isinstance(model, str) or "@" not in model:
+            return None
+        name, _, rest = model.rpartition("@")
+        stage = self.stages.get(name)
+        if stage is None:
+            return None
+        body["model"] = rest
+        return Addressed(replace(request, body=orjson.dumps(body)), stage)
+
+    def _unknown(self, prefix: str, name: str) -> str:
+        if prefix == "/c/":
+            return f"no conformance case is running under the token {name!r}"
+        known = ", ".join(sorted(self.stages)) or "none"
+        return f"there is no scenario {name!r}; loaded: {known}"
+
+    def reset(self) -> None:
+        """A clean journal, and every stage as freshly started."""
+        self.journal.clear()
+        for stage in {id(stage): stage for stage in (*self.stages.values(), self.default)}.values():
+            stage.reset()
+
+
+def silent_wire(status: int) -> Wire:
+    """An empty answer (admin and probes)."""
+    return Wire(status, (), ())

@@ -1,0 +1,53 @@
+"""Where prompt ids, completion ids and scores stand in vLLM's bodies, per API and mode: one table for the reader, the
+faults, ``fakellm layouts`` and the docs. Pure data by version; what a version loses even when healthy is said here.
+"""
+
+from __future__ import annotations
+
+from ..base import Accessor, AccessorTable
+from .shape import Shape
+
+IDS = {"return_token_ids": True}
+SCORES = {"logprobs": True}
+
+
+def table(shape: Shape) -> AccessorTable:
+    """The accessor table of one version."""
+    textless = _textless_loss(shape)
+    prompt_scores = Accessor("prompt_logprobs", "prompt_logprobs[]", {"prompt_logprobs": 1}, ("body",))
+    return {
+        ("chat", False): (
+            Accessor("prompt_token_ids", "prompt_token_ids", IDS, ("body",)),
+            Accessor("completion_token_ids", "choices[].token_ids", IDS, ("body",)),
+            Accessor("logprobs", "choices[].logprobs.content[].logprob", SCORES, ("body",)),
+            Accessor("top_logprobs", "choices[].logprobs.content[].top_logprobs", {"top_logprobs": 1}, ("body",)),
+            prompt_scores,
+            Accessor("text", "choices[].message.content", {}, ("body",), eos=False),
+            Accessor("finish_reason", "choices[].finish_reason", {}, ("body",)),
+            Accessor("usage", "usage", {}, ("body",)),
+        ),
+        ("chat", True): (
+            Accessor("prompt_token_ids", "prompt_token_ids", IDS, ("role",)),
+            Accessor("completion_token_ids", "choices[].token_ids", IDS, ("delta", "finish"), loss=textless),
+            Accessor("logprobs", "choices[].logprobs.content[].logprob", SCORES, ("delta", "finish"), loss=textless),
+            Accessor(
+                "top_logprobs",
+                "choices[].logprobs.content[].top_logprobs",
+                {"top_logprobs": 1},
+                ("delta", "finish"),
+                loss=textless,
+            ),
+            Accessor("text", "choices[].delta.content", {}, ("role", "delta", "finish"), eos=False),
+            Accessor("finish_reason", "choices[].finish_reason", {}, ("finish",)),
+            Accessor("usage", "usage", {"stream_options": {"include_usage": True}}, ("usage",)),
+        ),
+    }
+
+
+def _textless_loss(shape: Shape) -> str | None:
+    """What chat streams with parsers lose (measured per version: research, vllm.md 1.6)."""
+    if shape.textless_chunks == "dropped":
+        return "with a reasoning or tool parser, chunks without text are dropped with their ids and scores"
+    if shape.textless_chunks == "ids":
+        return "with a parser and logprobs but no return_token_ids, chunks without text are dropped with their scores"
+    return None

@@ -1,0 +1,62 @@
+"""The shape that every vLLM API keeps: how it hears a request and how it renders an answer.
+
+One module an API (``chat``, ``completions`` ...) makes one :class:`Api`; the station knows them only by this shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ...ask import Ask, Request
+from ...message import Rendering
+from ...told import Told
+from ...tokenizer import Tokenizer
+from ..base import Context, Launch
+from .launch import Settings
+from .shape import Shape
+from .tell import Facts
+from .traits import Traits
+
+
+@dataclass(slots=True)
+class Running:
+    """A started server as its APIs see it: what was fixed at launch, and the state that routes may change.
+
+    ``state``: everything mutable (stored responses, weight version, paused, asleep), one dict so that a reset is simple.
+    ``epoch`` grows with every change of state that shapes later answers: nothing rendered before may be reused.
+    """
+
+    traits: Traits
+    shape: Shape
+    settings: Settings
+    launch: Launch
+    tokenizer: Tokenizer
+    facts: Facts
+    asked_version: str
+    fingerprint: str | None
+    state: MutableMapping[str, Any] = field(default_factory=lambda: {})
+    epoch: int = 0
+
+
+class Hears(Protocol):
+    def __call__(self, request: Request, running: Running, context: Context) -> Ask | Rendering: ...
+
+
+class Renders(Protocol):
+    def __call__(self, told: Told, ask: Ask, running: Running, context: Context) -> Rendering: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One engine API: its name in ``Ask.api``, its paths, and its two halves."""
+
+    name: str
+    paths: tuple[str, ...]
+    hear: Hears
+    render: Renders
+
+
+Handler = Callable[[Request, Running, Context, Mapping[str, str]], Ask | Rendering]
+"""One route; the last argument holds the path's parameters."""

@@ -1,0 +1,146 @@
+"""``/v1/chat/completions`` as an API: from a request to an Ask, from Told to ``chat.render``.
+
+Facts: research, vllm.md sections 1 and 5; rendering notes 4 (echo fills prompt_logprobs unasked).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...ask import Ask, Prompt, Request, Wants
+from ...errors import TokenizerError
+from ...message import Rendering
+from ...told import Told
+from ..base import Context
+from . import chat
+from .api import Api, Running
+from .bodies import error_value, json_answer
+from .frames import answer_facts
+from .hear import asked, refused, request_id, sampling, stream_wants
+from .prompts import chat_prompt
+from .validate import Refusal, check_context, engine_checks, read
+
+
+def hear(request: Request, running: Running, context: Context) -> Ask | Rendering:
+    """Read, check, template and tokenise one chat request."""
+    parsed = read("chat", request, running.traits, running.settings)
+    if isinstance(parsed, Refusal):
+        return refused(parsed, "chat", False)
+    values = {**parsed.values, "tools": parsed.body.get("tools")}  # the template sees tools as they were sent
+    prompt = make_prompt(values, running)
+    if isinstance(prompt, Rendering):
+        return prompt
+    stream = bool(values.get("stream"))
+    asked_for = values.get("max_completion_tokens")
+    if asked_for is None:
+        asked_for = values.get("max_tokens")
+    room = check_context("chat", running.traits, running.settings, prompt.token_ids, asked_for)
+    if isinstance(room, Refusal):
+        return refused(room, "chat", stream)
+    objection = engine_checks("chat", parsed, (prompt,), running.traits, running.settings)
+    if objection is not None:
+        return refused(objection, "chat", stream)
+    options = _options(values, running)
+    return asked(
+        "chat",
+        request,
+        parsed.body,
+        values,
+        (prompt,),
+        sampling(values, room, skip_special_tokens=False if options["tools_parsed"] else None),
+        _wants(values, running),
+        ignored=parsed.ignored,
+        messages=values.get("messages") or (),
+        options=options,
+    )
+
+
+def make_prompt(values: Mapping[str, Any], running: Running) -> Prompt | Rendering:
+    """The prompt: by the chat template, or ids handed over in kv_transfer_params (from 0.28)."""
+    handed = values.get("kv_transfer_params")
+    if running.shape.kv_prompt_ids and isinstance(handed, Mapping) and not values.get("echo"):
+        ids = handed.get("prompt_token_ids")
+        if ids:
+            return Prompt(tuple(ids), None)
+    tools = values.get("tools")
+    if values.get("tool_choice") == "none" and running.settings.exclude_tools_when_tool_choice_none:
+        tools = None
+    try:
+        return chat_prompt(
+            running.tokenizer,
+            values.get("messages") or (),
+            tools=tools,
+            add_generation_prompt=values.get("add_generation_prompt", True) is not False,
+            continue_final_message=bool(values.get("continue_final_message")),
+            add_special_tokens=bool(values.get("add_special_tokens")),
+            template=values.get("chat_template") or running.settings.chat_template,
+            variables=values.get("chat_template_kwargs"),
+        )
+    except TokenizerError as problem:
+        return json_answer(error_value(problem.message, "BadRequestError", None, 400), status=400)
+
+
+def _wants(values: Mapping[str, Any], running: Running) -> Wants:
+    usage, continuous = stream_wants(values, running)
+    top = values.get("top_logprobs")
+    scores = bool(values.get("logprobs"))
+    if scores and top is None and "top_logprobs" in values.get("__given__", ()) and running.shape.null_top_disables:
+        scores = False
+    echo = bool(values.get("echo"))
+    prompt_logprobs = values.get("prompt_logprobs")
+    if prompt_logprobs is None and echo and not values.get("stream"):
+        prompt_logprobs = top or 0
+    return Wants(
+        prompt_token_ids=bool(values.get("return_token_ids")),
+        completion_token_ids=bool(values.get("return_token_ids")),
+        logprobs=scores,
+        top_logprobs=top or 0,
+        prompt_logprobs=prompt_logprobs,
+        tokens_as_ids=as_ids(values, running),
+        echo=echo,
+        usage=usage,
+        continuous_usage=continuous,
+    )
+
+
+def as_ids(values: Mapping[str, Any], running: Running) -> bool:
+    """return_tokens_as_token_ids: the request's word, else the server's."""
+    asked_for = values.get("return_tokens_as_token_ids")
+    return bool(running.settings.return_tokens_as_token_ids if asked_for is None else asked_for)
+
+
+def _options(values: Mapping[str, Any], running: Running) -> dict[str, Any]:
+    settings = running.settings
+    messages = values.get("messages") or ()
+    last: Mapping[str, Any] = messages[-1] if messages else {}
+    generation_prompt = values.get("add_generation_prompt", True) is not False
+    role = settings.response_role if generation_prompt else last.get("role", settings.response_role)
+    tools_on = bool(values.get("tools")) and values.get("tool_choice") != "none"
+    options: dict[str, Any] = {
+        "role": role,
+        "echo_text": _text(last.get("content")) if values.get("echo") and last.get("role") == role else "",
+        "return_prompt_text": bool(values.get("return_prompt_text")),
+        "stream_interval": values.get("stream_interval") or settings.stream_interval or 1,
+        "reasoning_hidden": values.get("include_reasoning") is False and bool(settings.reasoning_parser),
+        "include_reasoning": values.get("include_reasoning") is not False,
+        "tools_parsed": tools_on and bool(settings.tool_call_parser),
+    }
+    ids = values.get("logprob_token_ids")
+    if ids and values.get("logprobs"):
+        options.update(engine_top=len(ids), shown_top=None)
+    return options
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text", "") for part in content or () if isinstance(part, Mapping))
+
+
+def render(told: Told, ask: Ask, running: Running, context: Context) -> Rendering:
+    """The chat answer, whole or streamed."""
+    return chat.render(told, ask, answer_facts("chatcmpl-", ask, running, context))
+
+
+CHAT = Api("chat", ("/v1/chat/completions",), hear, render)

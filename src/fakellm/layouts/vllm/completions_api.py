@@ -1,0 +1,109 @@
+"""``/v1/completions`` as an API: prompts of four kinds, batches, echo; from Told to ``completions.render``.
+
+Facts: research, vllm.md section 2. ``max_tokens`` defaults to 16; ``echo`` with ``max_tokens: 0`` still runs one token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...ask import Ask, Prompt, Request, Wants
+from ...message import Rendering
+from ...told import Told
+from ..base import Context
+from . import completions
+from .api import Api, Running
+from .chat_api import as_ids
+from .frames import answer_facts
+from .hear import asked, refused, sampling, stream_wants
+from .validate import Refusal, check_context, engine_checks, read
+
+DEFAULT_MAX_TOKENS = 16
+
+
+def hear(request: Request, running: Running, context: Context) -> Ask | Rendering:
+    """Read, check and tokenise one completions request."""
+    parsed = read("completions", request, running.traits, running.settings)
+    if isinstance(parsed, Refusal):
+        return refused(parsed, "completions", False)
+    values = parsed.values
+    stream = bool(values.get("stream"))
+    prompts = make_prompts(values, running)
+    limit = values.get("max_tokens")
+    limit = DEFAULT_MAX_TOKENS if limit is None else limit
+    only_prompt = bool(values.get("echo")) and limit == 0
+    rooms: list[int | None] = []
+    for prompt in prompts:
+        room = check_context(
+            "completions", running.traits, running.settings, prompt.token_ids, 1 if only_prompt else limit
+        )
+        if isinstance(room, Refusal):
+            return refused(room, "completions", stream)
+        rooms.append(room)
+    objection = engine_checks("completions", parsed, prompts, running.traits, running.settings)
+    if objection is not None:
+        return refused(objection, "completions", stream)
+    room = min((room for room in rooms if room is not None), default=None)
+    return asked(
+        "completions",
+        request,
+        parsed.body,
+        values,
+        prompts,
+        sampling(values, room),
+        _wants(values, running),
+        ignored=parsed.ignored,
+        options={
+            "only_prompt": only_prompt,
+            "stream_interval": values.get("stream_interval") or running.settings.stream_interval or 1,
+            "engine_top": values.get("logprobs") or 0,
+            "shown_top": None,
+        },
+    )
+
+
+def make_prompts(values: Mapping[str, Any], running: Running) -> tuple[Prompt, ...]:
+    """A string, a list of strings, a list of ids or a list of lists of ids."""
+    given: Any = values.get("prompt")
+    if isinstance(given, str):
+        given = [given]
+    elif given and isinstance(given[0], int):
+        given = [given]
+    special = values.get("add_special_tokens", True) is not False
+    return tuple(_prompt(one, running, special) for one in given or ())
+
+
+def _prompt(given: Any, running: Running, special: bool) -> Prompt:
+    if isinstance(given, str):
+        return Prompt(running.tokenizer.encode(given, add_special_tokens=special), given)
+    ids = tuple(given)
+    return Prompt(ids, running.tokenizer.decode(ids, skip_special_tokens=False))
+
+
+def _wants(values: Mapping[str, Any], running: Running) -> Wants:
+    usage, continuous = stream_wants(values, running)
+    count = values.get("logprobs")
+    echo = bool(values.get("echo"))
+    prompt_logprobs = values.get("prompt_logprobs")
+    if prompt_logprobs is None and echo:
+        prompt_logprobs = count
+    return Wants(
+        prompt_token_ids=bool(values.get("return_token_ids")),
+        completion_token_ids=bool(values.get("return_token_ids")),
+        logprobs=count is not None,
+        top_logprobs=count or 0,
+        prompt_logprobs=prompt_logprobs,
+        tokens_as_ids=as_ids(values, running),
+        echo=echo,
+        usage=usage,
+        continuous_usage=continuous,
+    )
+
+
+def render(told: Told, ask: Ask, running: Running, context: Context) -> Rendering:
+    """The completions answer, whole or streamed."""
+    return completions.render(told, ask, answer_facts("cmpl-", ask, running, context))
+
+
+COMPLETIONS = Api("completions", ("/v1/completions",), hear, render)

@@ -1,0 +1,141 @@
+"""One running vLLM: routes, authentication, and the three steps receive -> tell -> render.
+
+The station knows its APIs and routes only by their shapes (``api.py``); adding one is a line in ``APIS`` or ``ROUTES``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...ask import Ask, Request
+from ...generation import Generation
+from ...message import Rendering
+from ...told import Told
+from ..base import Context, Launch
+from .api import Api, Handler, Running
+from .bodies import detail_answer, json_answer
+from .chat_api import CHAT
+from .completions_api import COMPLETIONS
+from .launch import Settings, settings_of
+from .routes import ROUTES, Route, allowed, matching
+from .scores import Speller
+from .shape import SHAPES, Shape
+from .tell import Facts, tell
+from .traits import TRAITS, Traits, Version
+
+APIS: dict[str, Api] = {api.name: api for api in (CHAT, COMPLETIONS)}
+GUARDED = ("/v1", "/v2", "/inference", "/cohere")
+"""Prefixes that --api-key guards, unknown routes below them too (research, vllm.md 4.4)."""
+
+
+def start(version: Version, launch: Launch, asked_version: str) -> Station:
+    """Start a server of this version; raises LayoutError for options it does not know."""
+    settings = settings_of(launch, version)
+    shape = SHAPES_BY_VERSION[version]
+    return Station(TRAITS[version], shape, settings, launch, asked_version)
+
+
+SHAPES_BY_VERSION: dict[Version, Shape] = {
+    tuple(int(number) for number in shape.version.split(".")): shape for shape in SHAPES
+}
+
+
+class Station:
+    """See the module's paragraph. ``epoch`` changes whenever state that shapes later answers changes."""
+
+    def __init__(self, traits: Traits, shape: Shape, settings: Settings, launch: Launch, asked_version: str) -> None:
+        self.running = Running(
+            traits=traits,
+            shape=shape,
+            settings=settings,
+            launch=launch,
+            tokenizer=launch.tokenizer,
+            facts=Facts(
+                tokenizer=launch.tokenizer,
+                shape=shape,
+                speller=Speller(launch.tokenizer, shape.repair_context),
+                max_model_len=settings.max_model_len,
+                engine=launch.engine,
+            ),
+            asked_version=asked_version,
+            fingerprint=_fingerprint(asked_version, settings, launch),
+        )
+        self._routes = _routes()
+
+    @property
+    def epoch(self) -> int:
+        return self.running.epoch
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the launch options said that changes nothing on the wire."""
+        return self.running.settings.notes
+
+    def receive(self, request: Request, context: Context) -> Ask | Rendering:
+        running = self.running
+        if not self._authorised(request):
+            return json_answer({"error": "Unauthorized"}, status=401)
+        found = matching(self._routes, request.method, request.path, running)
+        if found is None:
+            allow = allowed(self._routes, request.path, running)
+            if allow:
+                return detail_answer(405, "Method Not Allowed", (("allow", ", ".join(allow)),))
+            return detail_answer(404, "Not Found")
+        route, parameters = found
+        return route.handler(request, running, context, parameters)
+
+    def tell(self, ask: Ask, generations: Sequence[Generation], context: Context) -> Told:
+        timing = context.timing()
+        due: Callable[[int], float] = timing.due if timing is not None else _at_once
+        return tell(ask, generations, self.running.facts, due=due, parser=None)
+
+    def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
+        return APIS[ask.api].render(told, ask, self.running, context)
+
+    def _authorised(self, request: Request) -> bool:
+        keys = self.running.settings.api_keys
+        if not keys or request.method == "OPTIONS" or not request.path.startswith(GUARDED):
+            return True
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and given in keys
+
+
+def _at_once(step: int) -> float:
+    return 0.0
+
+
+def _routes() -> tuple[Route, ...]:
+    engine = tuple(
+        Route(("POST",), path, _heard(api)) for api in APIS.values() for path in api.paths
+    )
+    return (*engine, *ROUTES)
+
+
+def _heard(api: Api) -> Handler:
+    def handler(
+        request: Request, running: Running, context: Context, parameters: Mapping[str, str]
+    ) -> Ask | Rendering:
+        heard = api.hear(request, running, context)
+        if isinstance(heard, Ask) and parameters:
+            return replace(heard, options={**heard.options, **parameters})
+        return heard
+
+    return handler
+
+
+def _fingerprint(version: str, settings: Settings, launch: Launch) -> str | None:
+    """``vllm-<version>[-tpN]-<8 hex>``: the hash stands for the server's configuration (--fingerprint-mode)."""
+    mode: Any = settings.fingerprint_mode
+    if mode == "none":
+        return None
+    if mode == "custom":
+        return settings.fingerprint_value or None
+    words = "\n".join((*launch.options, *(f"{name}={value}" for name, value in sorted(launch.env.items()))))
+    digest = hashlib.blake2b(words.encode(), digest_size=4).hexdigest()
+    if mode == "hash":
+        return digest
+    parallel = f"-tp{settings.tensor_parallel_size}" if settings.tensor_parallel_size > 1 else ""
+    return f"vllm-{version}{parallel}-{digest}"

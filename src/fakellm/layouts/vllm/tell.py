@@ -1,0 +1,171 @@
+"""From the truth to what vLLM will tell: decode every choice, spell its scores, let the parsers look at the text.
+
+One Told serves every API of vLLM; ``alternatives`` says how many entries of the engine's list an API shows. No body is
+built here and nothing is lost: losses are the renderers' (and the faults') business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from ...ask import Ask
+from ...emission import EmittedChoice, EngineRules, decode, immediately
+from ...generation import Generation, Token
+from ...told import Part, Score, Told, ToldChoice, ToldPrompt, ToldStep, Usage
+from ...tokenizer import Tokenizer
+from .scores import Speller, told_score
+from .shape import Shape
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedView:
+    """The parsers' view of one choice: parts of the whole text, parts of each step, and reasoning tokens counted in
+    whole answers and in streams (they differ: rendering notes 6)."""
+
+    whole: tuple[Part, ...]
+    steps: tuple[tuple[Part, ...], ...]
+    reasoning_tokens: int | None
+    reasoning_tokens_stream: int | None
+
+
+class Parser(Protocol):
+    """What tell asks of a reasoning or tool parser: one choice in, its view out."""
+
+    def __call__(self, choice: EmittedChoice) -> ParsedView: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a station knows besides the request: tokenizer, version, engine, room."""
+
+    tokenizer: Tokenizer
+    shape: Shape
+    speller: Speller
+    max_model_len: int
+    engine: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+def tell(
+    ask: Ask,
+    generations: Sequence[Generation],
+    facts: Facts,
+    *,
+    due: Callable[[int], float] = immediately,
+    parser: Parser | None = None,
+) -> Told:
+    """Everything this request's answer may show, before any fault and any layout loss."""
+    choices: list[ToldChoice] = []
+    prompts: list[ToldPrompt] = []
+    completion_tokens = 0
+    reasoning: list[int] = []
+    for number, (prompt, generation) in enumerate(zip(ask.prompts, generations, strict=True)):
+        prompts.append(_told_prompt(ask, prompt.token_ids, prompt.text, generation, facts))
+        for sample in range(ask.n):
+            choice = generation.choices[min(sample, len(generation.choices) - 1)]
+            emitted = decode(
+                choice,
+                ask.sampling,
+                prompt.token_ids,
+                facts.tokenizer,
+                rules=EngineRules(
+                    trim_after_stop=facts.shape.trim_after_stop,
+                    interval=ask.options.get("stream_interval", 1) if ask.stream else 1,
+                    fails=facts.shape.engine_fails,
+                ),
+                token_limit=max(facts.max_model_len - len(prompt.token_ids), 1),
+                due=due,
+            )
+            completion_tokens += len(emitted.tokens)
+            view = parser(emitted) if parser else None
+            if view is not None:
+                counted = view.reasoning_tokens_stream if ask.stream else view.reasoning_tokens
+                if counted is not None:
+                    reasoning.append(counted)
+            choices.append(_told_choice(ask, number * ask.n + sample, emitted, view, generation, facts))
+    usage = Usage(
+        prompt_tokens=sum(len(prompt.token_ids) for prompt in ask.prompts),
+        completion_tokens=completion_tokens,
+        reasoning_tokens=sum(reasoning) if reasoning else None,
+        cached_tokens=sum(generation.cached_tokens or 0 for generation in generations),
+    )
+    weight_version = generations[0].weight_version if generations else None
+    if weight_version is None:
+        weight_version = facts.engine.get("weight_version")
+    return Told(tuple(prompts), tuple(choices), usage, ask.n, weight_version, _shared_extras(generations))
+
+
+def _shared_extras(generations: Sequence[Generation]) -> Mapping[str, Any]:
+    merged: dict[str, Any] = {}
+    for generation in generations:
+        merged.update(generation.extras)
+    return merged
+
+
+def _told_prompt(
+    ask: Ask, token_ids: tuple[int, ...], text: str | None, generation: Generation, facts: Facts
+) -> ToldPrompt:
+    count = ask.wants.prompt_logprobs
+    scores: tuple[Score | None, ...] | None = None
+    if count is not None and generation.prompt_logprobs is not None:
+        scores = tuple(
+            None
+            if row is None
+            else told_score(row, token_ids[:place], facts.speller, count=count, shown=None)
+            for place, row in enumerate(generation.prompt_logprobs)
+        )
+    return ToldPrompt(token_ids, scores, text, generation.cached_tokens)
+
+
+def _told_choice(
+    ask: Ask, index: int, emitted: EmittedChoice, view: ParsedView | None, generation: Generation, facts: Facts
+) -> ToldChoice:
+    scores = None
+    if ask.wants.logprobs:
+        scores = _scores(ask, emitted.tokens, facts)
+    steps = tuple(
+        ToldStep(
+            tokens=step.tokens,
+            ids=step.tokens,
+            scores=step.tokens,
+            text=step.text,
+            parts=None if view is None else view.steps[place],
+            finish_reason=step.finish_reason,
+            stop_reason=step.stop_reason,
+            due_ms=step.due_ms,
+        )
+        for place, step in enumerate(emitted.steps)
+    )
+    return ToldChoice(
+        index=index,
+        ids=tuple(token.id for token in emitted.tokens),
+        scores=scores,
+        text=emitted.text,
+        steps=steps,
+        finish_reason=emitted.finish_reason,
+        stop_reason=emitted.stop_reason,
+        parts=None if view is None else view.whole,
+        failure=emitted.failure,
+        extras=generation.extras,
+    )
+
+
+def _scores(ask: Ask, tokens: Sequence[Token], facts: Facts) -> tuple[Score, ...]:
+    count: int = ask.options.get("engine_top", ask.wants.top_logprobs)
+    shown: int | None = ask.options.get("shown_top", count if count >= 0 else None)
+    ids = [token.id for token in tokens if token.id is not None]
+    return tuple(
+        told_score(
+            token,
+            ids[max(0, place - 4) : place],
+            facts.speller,
+            count=count,
+            shown=shown,
+            tokens_as_ids=ask.wants.tokens_as_ids,
+        )
+        for place, token in enumerate(tokens)
+    )

@@ -1,0 +1,112 @@
+"""Routes that need no engine: health, version, models, tokenize and detokenize."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...ask import Request
+from ...message import Rendering
+from ..base import Context
+from .api import Running
+from .bodies import detail_answer, empty_answer, json_answer
+from .chat_api import make_prompt
+from .frames import random_id
+from .validate import Refusal, read
+
+Parameters = Mapping[str, str]
+
+
+def health(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    return empty_answer()
+
+
+ping = health
+
+
+def load(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """Requests in flight, counted only with --enable-server-load-tracking."""
+    return json_answer({"server_load": running.state.get("server_load", 0)})
+
+
+def version(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    return json_answer({"version": running.asked_version})
+
+
+def models(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """Every served name and LoRA adapter, each with a permission object of its own."""
+    names = running.settings.served_names or (running.launch.model or "tiny",)
+    root = running.launch.model_path or names[0]
+    rows = [_model_row(name, root, None, running, context) for name in names]
+    adapters: Mapping[str, str] = running.state.get("lora", {})
+    rows.extend(_model_row(name, path, names[0], running, context) for name, path in adapters.items())
+    return json_answer({"object": "list", "data": rows})
+
+
+def model(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """vLLM has no route for a single model."""
+    return detail_answer(404, "Not Found")
+
+
+def _model_row(name: str, root: str, parent: str | None, running: Running, context: Context) -> dict[str, Any]:
+    created = int(context.now())
+    return {
+        "id": name,
+        "object": "model",
+        "created": created,
+        "owned_by": "vllm",
+        "root": root,
+        "parent": parent,
+        "max_model_len": None if parent else running.settings.max_model_len,
+        "permission": [
+            {
+                "id": f"modelperm-{random_id(context, running)}",
+                "object": "model_permission",
+                "created": created,
+                "allow_create_engine": False,
+                "allow_sampling": True,
+                "allow_logprobs": True,
+                "allow_search_indices": False,
+                "allow_view": True,
+                "allow_fine_tuning": False,
+                "organization": "*",
+                "group": None,
+                "is_blocking": False,
+            }
+        ],
+    }
+
+
+def tokenize(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """Ids of a prompt (special tokens added by default) or of a conversation (not added by default)."""
+    parsed = read("tokenize", request, running.traits, running.settings)
+    if isinstance(parsed, Refusal):
+        return parsed.rendering()
+    values = parsed.values
+    if values.get("messages") is not None:
+        prompt = make_prompt(values, running)
+        if isinstance(prompt, Rendering):
+            return prompt
+        ids = prompt.token_ids
+    else:
+        ids = running.tokenizer.encode(
+            str(values.get("prompt", "")), add_special_tokens=values.get("add_special_tokens", True) is not False
+        )
+    strings = [running.tokenizer.vocab_piece(token_id) for token_id in ids]
+    return json_answer(
+        {
+            "count": len(ids),
+            "max_model_len": running.settings.max_model_len,
+            "tokens": list(ids),
+            "token_strs": strings if values.get("return_token_strs") else None,
+        }
+    )
+
+
+def detokenize(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """Text of ids, special tokens shown; an id outside the vocabulary is empty text."""
+    parsed = read("detokenize", request, running.traits, running.settings)
+    if isinstance(parsed, Refusal):
+        return parsed.rendering()
+    ids = [token_id for token_id in parsed.values["tokens"] if 0 <= token_id < running.tokenizer.vocab_size]
+    return json_answer({"prompt": running.tokenizer.decode(ids, skip_special_tokens=False)})

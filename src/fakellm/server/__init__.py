@@ -1,0 +1,1 @@
+"""The thin rim: sockets, clocks and signals around the pure core (``fakellm.fake``)."""

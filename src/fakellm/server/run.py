@@ -1,0 +1,144 @@
+"""Starting and stopping a server: bind, print the readiness line, drain on SIGTERM or SIGINT.
+
+``serving`` is the asynchronous context that tests and the pytest plugin use too; ``run_forever`` is what the command
+line calls. The readiness line is the first line on stdout (DESIGN section 6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from ..errors import UsageError
+from ..house import House
+from .admin import add_admin
+from .app import MAX_BODY_BYTES, make_app
+
+DRAIN_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Where a server listens. ``port`` 0 = any free one; ``admin_port`` None = the admin API shares the port."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    admin_port: int | None = None
+    admin_token: str | None = None
+    max_body_bytes: int = MAX_BODY_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A server that accepts. ``url`` is the root (no ``/v1``)."""
+
+    url: str
+    admin_url: str
+
+    def line(self) -> str:
+        """The readiness line."""
+        return json.dumps({"event": "listening", "url": self.url, "admin_url": self.admin_url, "pid": os.getpid()})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    """A bound socket; raises UsageError when the port is taken or the address is not ours."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except (OSError, OverflowError) as problem:
+        bound.close()
+        words = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise UsageError(
+            f"cannot listen on {host}:{port}: {words}", hint="choose another --port, or 0 for any free one"
+        ) from None
+    return bound
+
+
+def _url(host: str, bound: socket.socket) -> str:
+    shown = host if host not in ("0.0.0.0", "::", "") else "127.0.0.1"
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{bound.getsockname()[1]}"
+
+
+@contextlib.asynccontextmanager
+async def serving(house: House, bound: Bound = Bound()) -> AsyncIterator[Listening]:
+    """A server for as long as the context lasts; on leaving, answers in flight get ``DRAIN_SECONDS`` to end."""
+    main_socket = _socket(bound.host, bound.port)
+    admin_socket: socket.socket | None = None
+    app = make_app_with_admin(house, bound) if bound.admin_port is None else make_app(
+        house.fake, max_body_bytes=bound.max_body_bytes
+    )
+    runners = [_runner(app)]
+    try:
+        if bound.admin_port is not None:
+            admin_socket = _socket(bound.host, bound.admin_port)
+            admin_app = web.Application()
+            add_admin(admin_app, house, bound.admin_token)
+            runners.append(_runner(admin_app))
+        sockets = [main_socket] if admin_socket is None else [main_socket, admin_socket]
+        for runner, listener in zip(runners, sockets, strict=True):
+            await runner.setup()
+            await web.SockSite(runner, listener, backlog=1024).start()
+        url = _url(bound.host, main_socket)
+        yield Listening(url, (_url(bound.host, admin_socket) if admin_socket else url) + "/_fakellm")
+    finally:
+        for runner in runners:
+            await runner.cleanup()
+        for listener in (main_socket, admin_socket):
+            if listener is not None:
+                listener.close()
+
+
+def make_app_with_admin(house: House, bound: Bound = Bound()) -> web.Application:
+    """One application with everything: the fake, and the admin API under ``/_fakellm/``."""
+    app = web.Application(client_max_size=bound.max_body_bytes)
+    add_admin(app, house, bound.admin_token)
+    return make_app(house.fake, into=app)
+
+
+def _runner(app: web.Application) -> web.AppRunner:
+    return web.AppRunner(
+        app, access_log=None, handler_cancellation=True, shutdown_timeout=DRAIN_SECONDS, keepalive_timeout=75.0
+    )
+
+
+async def _until_signal() -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, stop.set)
+    await stop.wait()
+
+
+def run_forever(house: House, bound: Bound) -> None:
+    """Serve until SIGTERM or SIGINT; the readiness line goes to stdout."""
+
+    async def main() -> None:
+        async with serving(house, bound) as listening:
+            sys.stdout.write(listening.line() + "\n")
+            sys.stdout.flush()
+            await _until_signal()
+
+    asyncio.run(main())

@@ -1,0 +1,126 @@
+"""Sending a Wire over aiohttp: frames at their due times, honest framing or a deliberately broken one.
+
+Frames that are due together leave in one write unless the wire forbids it. What aiohttp would mend (a content-length
+that does not fit, a stream without its end) is written to the transport by hand. Knows no scenario and no layout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+
+from aiohttp import web
+
+from ..journal import Exchange
+from ..message import Frame, Wire
+from ..plan import coalesced
+
+
+class Gone(Exception):
+    """The peer went away before the answer's end; ``sent`` bytes had left."""
+
+    def __init__(self, sent: int) -> None:
+        super().__init__("the client disconnected")
+        self.sent = sent
+
+
+async def send(request: web.Request, wire: Wire, exchange: Exchange) -> web.StreamResponse:
+    """Send the answer; raises Gone when the peer disconnects on the way."""
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    pinned = any(name == "content-length" for name, _ in wire.headers)
+    if pinned or (wire.cut and not wire.stream):
+        return await _raw(request, wire, started)
+    if wire.stream:
+        return await _stream(request, wire, started)
+    await _until(started, max((frame.due_ms for frame in wire.frames), default=0.0))
+    body = wire.frames[0].data if len(wire.frames) == 1 else b"".join(frame.data for frame in wire.frames)
+    response = web.Response(status=wire.status, body=body or None)
+    _put_headers(response, wire.headers)
+    return response
+
+
+def _put_headers(response: web.StreamResponse, headers: Iterable[tuple[str, str]]) -> None:
+    seen: set[str] = set()
+    for name, value in headers:
+        if name in ("transfer-encoding", "content-length"):
+            continue
+        if name in seen:
+            response.headers.add(name, value)
+        else:
+            response.headers[name] = value
+        seen.add(name)
+
+
+def _writes(wire: Wire) -> tuple[Frame, ...]:
+    return coalesced(wire.frames) if wire.coalesce and len(wire.frames) > 1 else wire.frames
+
+
+async def _stream(request: web.Request, wire: Wire, started: float) -> web.StreamResponse:
+    response = web.StreamResponse(status=wire.status)
+    _put_headers(response, wire.headers)
+    if request.version >= (1, 1):
+        response.enable_chunked_encoding()
+    sent = 0
+    try:
+        await response.prepare(request)
+        for frame in _writes(wire):
+            await _until(started, frame.due_ms)
+            if frame.data:
+                await response.write(frame.data)
+                sent += len(frame.data)
+        if wire.cut:
+            _hang_up(request)
+        else:
+            await response.write_eof()
+    except (ConnectionError, asyncio.CancelledError) as error:
+        raise Gone(sent) from error
+    return response
+
+
+async def _raw(request: web.Request, wire: Wire, started: float) -> web.StreamResponse:
+    """Write the answer's bytes as they are, then close: for framing that aiohttp would refuse to send."""
+    transport = request.transport
+    response = web.StreamResponse(status=wire.status)
+    if transport is None:
+        raise Gone(0)
+    transport.write(_head(wire))
+    sent = 0
+    for frame in _writes(wire):
+        await _until(started, frame.due_ms)
+        if transport.is_closing():
+            raise Gone(sent)
+        transport.write(frame.data)
+        sent += len(frame.data)
+    _hang_up(request)
+    return response
+
+
+def _head(wire: Wire) -> bytes:
+    try:
+        phrase = HTTPStatus(wire.status).phrase
+    except ValueError:
+        phrase = "Unknown"
+    lines = [f"HTTP/1.1 {wire.status} {phrase}", *_head_lines(wire.headers), "connection: close", "", ""]
+    return "\r\n".join(lines).encode("latin-1", "replace")
+
+
+def _head_lines(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, value in headers:
+        if name != "transfer-encoding":
+            yield f"{name}: {value}"
+
+
+def _hang_up(request: web.Request) -> None:
+    """Close the connection after what was written, without a proper end of the answer."""
+    if request.transport is not None:
+        request.transport.close()
+
+
+async def _until(started: float, due_ms: float) -> None:
+    if due_ms <= 0:
+        return
+    remaining = started + due_ms / 1000.0 - asyncio.get_running_loop().time()
+    if remaining > 0:
+        await asyncio.sleep(remaining)
