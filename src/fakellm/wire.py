@@ -16,7 +16,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -34,7 +34,7 @@ JSON_LINES = "application/x-ndjson"
 """The content type of streams that are one JSON value a line instead of server-sent events."""
 
 _ODD_FLOAT = re.compile(rb"(?:[:\[,]|^)-?(?:0\.0000|\d(?:\.\d+)?e)")
-"""Where orjson's spelling may differ from Python's: below 1e-4 and from 1e16 on. A hit inside a string costs only time."""
+"""Where orjson's spelling may differ from Python's: below 1e-4 and from 1e16 on. A hit in a string costs time only."""
 
 _WIDEST = 2**64
 
@@ -44,7 +44,7 @@ _LARGEST_FLOAT32 = float.fromhex("0x1.fffffep+127")
 def dumps(value: Any, spelling: str = "json") -> bytes:
     """Write one JSON value; ``spelling`` is a name in ``SPELLINGS``. Raises TypeError for what JSON cannot hold.
 
-    A lone surrogate is written as its escape, integers of any size in full, keys that are not text as Python's json does.
+    A lone surrogate is written as its escape, integers of any size in full, other keys than text as Python's json does.
     """
     if spelling == "json":
         try:
@@ -139,7 +139,7 @@ def _content_type(rendering: Rendering) -> str:
 def _plain(value: Any) -> Any:
     """What orjson asks for when it meets a type that it does not know."""
     if isinstance(value, Mapping):
-        return dict(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return dict(cast("Mapping[Any, Any]", value))
     if isinstance(value, float):
         return float(value)
     raise TypeError(f"{type(value).__name__} has no place in JSON")
@@ -156,11 +156,9 @@ def _rewritten(value: Any, spell: Callable[[float], Any]) -> Any:
     if isinstance(value, int):
         return value if -_WIDEST // 2 <= value < _WIDEST else orjson.Fragment(str(value))
     if isinstance(value, Mapping):
-        items: Mapping[Any, Any] = value
-        return _object(items, spell)
+        return _object(cast("Mapping[Any, Any]", value), spell)
     if isinstance(value, list | tuple):
-        elements: list[Any] | tuple[Any, ...] = value
-        return [_rewritten(element, spell) for element in elements]
+        return [_rewritten(element, spell) for element in cast("list[Any]", value)]
     raise TypeError(f"{type(value).__name__} has no place in JSON")
 
 

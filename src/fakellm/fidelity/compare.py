@@ -1,7 +1,7 @@
 """One replayed answer against the recorded one: exact, equal, or where they first differ.
 
-The rules are those of the golden library ("Comparing a replay"): masks first, then status, headers, the bytes, and where
-these differ the values behind them. Pure: takes an exchange and an answer, returns a :class:`Verdict`.
+The rules are those of the golden library (tests/golden/README.md): masks first, then status, headers, the bytes, and
+where these differ the values behind them. Pure: takes an exchange and an answer, returns a :class:`Verdict`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``exact`` (same bytes after the masks), ``equal`` (same values, another spelling) or ``differs`` with its place."""
+    """``exact`` (same bytes after the masks), ``equal`` (same values, other spelling) or ``differs`` with its place."""
 
     verdict: str
     where: str | None = None

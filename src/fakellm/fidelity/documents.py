@@ -1,7 +1,7 @@
 """Bodies as comparable documents, and the first place where two of them part.
 
-A whole body is one JSON value; a stream is a list of events. Objects keep their order and their doubled keys. ``first_difference`` walks two documents and says
-where they part and how. Pure; knows no vendor.
+A whole body is one JSON value; a stream is a list of events. Objects keep their order and their doubled keys.
+``first_difference`` walks two documents and says where they part and how. Pure; knows no vendor.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def choice_of(block: str) -> int | None:
     if not isinstance(data, Members):
         return None
     choices = data.get("choices")
-    holder = choices[0] if isinstance(choices, list) and choices else data
+    holder: Any = choices[0] if isinstance(choices, list) and choices else data
     index = holder.get("index") if isinstance(holder, Members) else None
     return index if isinstance(index, int) else None
 

@@ -1,18 +1,16 @@
 """Reading recordings: a server folder, a library root, or a packed library (``.tar.xz``).
 
 All three give the same :class:`~fakellm.fidelity.recorded.Folder` values. ``masks.json`` and ``tokenizers/`` are looked
-for in the folder, then in its parent, then in the packaged copy. Knows files; knows nothing of layouts or verdicts.
+for in the folder, then in its parent, then in the packaged copy. Knows the format of the files; no layout, no verdict.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import tarfile
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Self, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -20,24 +18,22 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import CaptureError
 from ..resources import golden
 from .recorded import Exchange, Folder, Mask, Masks, Server
-
-PACKED = (".tar.xz", ".tar.gz", ".tgz", ".tar")
+from .sources import Disk, Packed, Source
 
 _EXCHANGE = TypeAdapter(Exchange)
 _SERVER_FIELDS = frozenset(Server.__dataclass_fields__) - {"extra"}
 
 
 class Library:
-    """Recordings that were opened together. Use as a context manager: packed tokenizers are unpacked while it is open."""
+    """Recordings that were opened together: ``folders``. A context manager: what it unpacks lives while it is open."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._stack = ExitStack()
-        self._packaged: Path | None = None
-        try:
+        self._packaged: Source | None = None
+        with ExitStack() as on_failure:
+            on_failure.callback(self._stack.close)
             self.folders: tuple[Folder, ...] = tuple(folder for path in paths for folder in self._open(path))
-        except BaseException:
-            self._stack.close()
-            raise
+            on_failure.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -45,125 +41,101 @@ class Library:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def _open(self, path: Path) -> Iterable[Folder]:
+    def _open(self, path: Path) -> Iterator[Folder]:
         if not path.exists():
             raise CaptureError("there is no such file or folder", where=str(path))
-        if path.is_file():
-            root = self._unpacked(path)
-            return [self._read(folder) for folder in _server_folders(root, str(path))]
         if (path / "server.json").is_file():
-            return [self._read(path)]
-        return [self._read(folder) for folder in _server_folders(path, str(path))]
+            place = path.resolve()
+            yield self._read(Disk(place.parent), place.name)
+            return
+        source = Packed(path, self._stack) if path.is_file() else Disk(path)
+        found = sorted(str(PurePosixPath(name).parent) for name in source.names("", "server.json"))
+        if not found:
+            hint = "give a server folder, a library root or a packed library"
+            raise CaptureError("no server.json here or below", where=str(path), hint=hint)
+        yield from (self._read(source, folder) for folder in found)
 
-    def _read(self, path: Path) -> Folder:
-        server = _server(path / "server.json")
-        exchanges = [_exchange(file) for file in sorted((path / "exchanges").glob("*.json"))]
+    def _read(self, source: Source, folder: str) -> Folder:
+        server = _server(source, folder)
+        exchanges = [_exchange(source, name) for name in source.names(f"{folder}/exchanges", ".json")]
+        truths = _read_json(source, f"{folder}/truths.json")
         return Folder(
-            name=path.resolve().name,
+            name=PurePosixPath(folder).name,
             server=server,
-            truths=_read_json(path / "truths.json") if (path / "truths.json").is_file() else {},
+            truths={} if truths is None else truths,
             exchanges={exchange.name: exchange for exchange in exchanges},
-            masks=_masks(self._beside(path, "masks.json"), server.server),
-            tokenizer=self._tokenizer(path, server),
+            masks=self._masks(source, folder, server.server),
+            tokenizer=self._tokenizer(source, folder, server),
         )
 
-    def _tokenizer(self, path: Path, server: Server) -> Path | None:
-        if server.tokenizer is None:
+    def _masks(self, source: Source, folder: str, server: str) -> Masks:
+        for place, name in self._beside(source, folder, "masks.json"):
+            facts = _read_json(place, name)
+            if facts is not None:
+                return _masks(facts, server, f"{place.where}/{name}")
+        return Masks()
+
+    def _tokenizer(self, source: Source, folder: str, server: Server) -> Path | None:
+        if server.tokenizer is None or server.gateway:
             return None
-        found = self._beside(path, f"tokenizers/{server.tokenizer}")
-        if found is None and not server.gateway:
-            raise CaptureError(
-                f"the tokenizer {server.tokenizer!r} is not there",
-                where=str(path / "server.json"),
-                hint=f"put it into {path / 'tokenizers' / server.tokenizer}",
-            )
-        return found
+        for place, name in self._beside(source, folder, f"tokenizers/{server.tokenizer}"):
+            found = place.directory(name)
+            if found is not None:
+                return found
+        where = f"{source.where}/{folder}"
+        hint = f"put it into {where}/tokenizers/{server.tokenizer}"
+        raise CaptureError(f"the tokenizer {server.tokenizer!r} is not there", where=f"{where}/server.json", hint=hint)
 
-    def _beside(self, path: Path, name: str) -> Path | None:
-        for place in (path, path.resolve().parent):
-            if (place / name).exists():
-                return place / name
-        if self._packaged is None:
-            packed = golden()
-            self._packaged = path if packed is None else self._unpacked(packed)
-        return self._packaged / name if (self._packaged / name).exists() else None
-
-    def _unpacked(self, path: Path) -> Path:
-        if not path.name.endswith(PACKED):
-            raise CaptureError(
-                "this is neither a folder nor a packed library",
-                where=str(path),
-                hint="a packed library ends in .tar.xz",
-            )
-        place = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fakellm-")))
-        try:
-            with tarfile.open(path) as archive:
-                _extract(archive, place)
-        except (tarfile.TarError, EOFError, OSError) as broken:
-            raise CaptureError(f"the packed library cannot be read: {broken}", where=str(path)) from None
-        return place
+    def _beside(self, source: Source, folder: str, name: str) -> Iterator[tuple[Source, str]]:
+        """The places in which a shared file may lie, nearest first; the packaged copy is opened only when needed."""
+        yield source, f"{folder}/{name}"
+        yield source, str(PurePosixPath(folder).parent / name)
+        packaged = golden()
+        if self._packaged is None and packaged is not None:
+            self._packaged = Packed(packaged, self._stack)
+        if self._packaged is not None:
+            yield self._packaged, name
 
 
-def _extract(archive: tarfile.TarFile, place: Path) -> None:
-    """Plain files only, and only below ``place``: an archive is somebody else's data."""
-    for member in archive:
-        target = (place / member.name).resolve()
-        content = archive.extractfile(member) if member.isfile() and target.is_relative_to(place.resolve()) else None
-        if content is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content.read())
-
-
-def _server_folders(root: Path, where: str) -> list[Path]:
-    found = sorted(file.parent for file in root.rglob("server.json"))
-    if not found:
-        raise CaptureError(
-            "no server.json here or below", where=where, hint="give a server folder, a library root or a packed library"
-        )
-    return found
-
-
-def _read_json(path: Path) -> Any:
+def _read_json(source: Source, name: str) -> Any:
+    """The JSON value of a file, None when there is no such file."""
+    data = source.read(name)
+    if data is None:
+        return None
     try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise CaptureError("the file is missing", where=str(path)) from None
-    except (OSError, ValueError) as broken:
-        raise CaptureError(f"the file cannot be read: {broken}", where=str(path)) from None
+        return json.loads(data)
+    except ValueError as broken:
+        raise CaptureError(f"the file cannot be read: {broken}", where=f"{source.where}/{name}") from None
 
 
-def _exchange(path: Path) -> Exchange:
+def _exchange(source: Source, name: str) -> Exchange:
     try:
-        return _EXCHANGE.validate_json(path.read_bytes(), strict=True)
-    except OSError as unreadable:
-        raise CaptureError(f"the file cannot be read: {unreadable}", where=str(path)) from None
+        return _EXCHANGE.validate_json(source.read(name) or b"", strict=True)
     except ValidationError as wrong:
         first = wrong.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise CaptureError(f"{place}: {first['msg']}", where=str(path)) from None
+        raise CaptureError(f"{place}: {first['msg']}", where=f"{source.where}/{name}") from None
 
 
-def _server(path: Path) -> Server:
-    facts = _read_json(path)
+def _server(source: Source, folder: str) -> Server:
+    where = f"{source.where}/{folder}/server.json"
+    facts = _read_json(source, f"{folder}/server.json")
     if not isinstance(facts, dict):
-        raise CaptureError("server.json holds no object", where=str(path))
+        raise CaptureError("server.json holds no object", where=where)
     members = cast("dict[str, Any]", facts)
     for name in ("server", "version"):
         if not isinstance(members.get(name), str):
-            raise CaptureError(f"{name}: a string is needed", where=str(path))
+            raise CaptureError(f"{name}: a string is needed", where=where)
     known = {name: value for name, value in members.items() if name in _SERVER_FIELDS and value is not None}
     known["launch"] = tuple(known.get("launch", ()))
     return Server(**known, extra={name: value for name, value in members.items() if name not in _SERVER_FIELDS})
 
 
-def _masks(path: Path | None, server: str) -> Masks:
-    if path is None:
-        return Masks()
-    facts: Mapping[str, Any] = _read_json(path)
+def _masks(facts: Mapping[str, Any], server: str, where: str) -> Masks:
     try:
         rules = tuple(
             Mask(rule["kind"], re.compile(rule["regex"]), rule["replace"]) for rule in facts["servers"].get(server, ())
         )
         return Masks(rules, frozenset(facts["headers"]))
     except (KeyError, TypeError, AttributeError, re.error) as wrong:
-        raise CaptureError(f"the masks cannot be read: {wrong!r}", where=str(path)) from None
+        raise CaptureError(f"the masks cannot be read: {wrong!r}", where=where) from None

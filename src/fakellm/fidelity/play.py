@@ -1,7 +1,7 @@
 """A layout answers a recorded request from the recorded truth, on a clock that stands still.
 
-Every exchange gets a fresh station, so that none can lean on another's state; those named in ``after`` are replayed on it
-first, and the ids they made take the place of the recorded ones. The station gets the request, the launch facts and
+Every exchange gets a fresh station, so that none can lean on another's state; those named in ``after`` are replayed on
+it first, and the ids they made take the place of the recorded ones. The station gets the request, the launch facts and
 the linked truth, nothing else. No sockets, no real time.
 """
 
@@ -11,7 +11,7 @@ import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from ..ask import Ask, Request
@@ -23,7 +23,7 @@ from ..message import Rendering
 from ..tokenizer import Tokenizer
 from ..wire import frames
 from .compare import Replayed
-from .recorded import Exchange, Folder, RecordedRequest
+from .recorded import EMPTY, Exchange, Folder, RecordedRequest
 
 RECORDED_AT = 1_795_960_000.0
 """The clock of a replay: about when the library was recorded. The masks hide it."""
@@ -128,12 +128,12 @@ def _delivered(generations: Sequence[Generation], chunks: Sequence[Sequence[int]
 
 def _script(truth: Mapping[str, Any]) -> Mapping[str, Any]:
     script = truth.get("script")
-    return script if isinstance(script, Mapping) else {}  # pyright: ignore[reportUnknownVariableType]
+    return cast("Mapping[str, Any]", script) if isinstance(script, Mapping) else EMPTY
 
 
 def _timing(folder: Folder, exchange: Exchange) -> Timing | None:
     """When the scripted engine spoke: ``delay`` and ``gap`` of its script, in seconds."""
-    script = _script(folder.truths.get(exchange.truth[0], {})) if exchange.truth else {}
+    script = _script(folder.truths.get(exchange.truth[0], EMPTY) if exchange.truth else EMPTY)
     delay, gap = script.get("delay", 0.0), script.get("gap", 0.0)
     return Timing(first_token_ms=delay * 1000, between_ms=gap * 1000) if delay or gap else None
 

@@ -1,4 +1,4 @@
-"""What a recording is made of: exchanges, the server behind them, the masks. Data only; ``library`` reads it from files.
+"""What a recording is made of: exchanges, the server behind them, the masks. Data only; ``library`` reads the files.
 
 The names are those of the files (DESIGN section 7). An exchange is one request and the exact answer of a real server;
 ``truth`` names what its engine produced, one per prompt.

@@ -20,7 +20,8 @@ class Complaint(NamedTuple):
 
 _QUOTED = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 _COMPLAINT = re.compile(
-    rf"\{{'type': '(?P<kind>\w+)', 'loc': (?P<place>{_QUOTED}|\((?:{_QUOTED}|[^()'\"])*\)), 'msg': (?P<message>{_QUOTED})"
+    rf"\{{'type': '(?P<kind>\w+)', 'loc': (?P<place>{_QUOTED}|\((?:{_QUOTED}|[^()'\"])*\)), "
+    rf"'msg': (?P<message>{_QUOTED})"
 )
 _PART = re.compile(rf"{_QUOTED}|\d+")
 

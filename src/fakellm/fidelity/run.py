@@ -1,7 +1,7 @@
 """A whole fidelity run: every exchange of the given recordings, replayed and judged, and what a person is told.
 
-Nothing is skipped but by ``only``; captures of gateways are not played (a fake imitates servers) and not in the total. Files
-are read through ``library``, everything else here is pure.
+Nothing is skipped but by ``only``; captures of gateways are not played (a fake imitates servers) and not in the total.
+Files are read through ``library``, everything else here is pure.
 """
 
 from __future__ import annotations
