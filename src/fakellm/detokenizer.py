@@ -1,6 +1,6 @@
 """Incremental detokenisation: which text becomes visible when an id arrives.
 
-Behaves like the decode stream of Hugging Face's ``tokenizers``, which vLLM, SGLang's router and Dynamo use: text is held
+Behaves like the decode stream of Hugging Face's ``tokenizers``, which vLLM and Dynamo use: text is held
 back while it ends in U+FFFD, because the next ids may complete the character, and comes out as a whole with the first
 id after which it does not. Works on the bytes of the ids alone, so each id costs the same however long the text is.
 It must not know stop strings, steps or vendors.

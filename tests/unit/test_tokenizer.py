@@ -198,4 +198,7 @@ class TestFinding:
 def test_the_builtin_keeps_the_protocol() -> None:
     tokenizer: Tokenizer = BUILTIN
 
-    assert ("builtin", None, {}) == (tokenizer.name, tokenizer.model_max_length, dict(tokenizer.config))
+    assert ("builtin", None) == (tokenizer.name, tokenizer.model_max_length)
+    assert tokenizer.render_chat([{"role": "user", "content": "Hi"}]) == tokenizer.render_chat(
+        [{"role": "user", "content": "Hi"}], template=tokenizer.config["chat_template"]
+    )

@@ -219,7 +219,7 @@ class TestChatTemplates:
     def test_a_file_of_its_own_wins(self, tmp_path: Path) -> None:
         folder = write(tmp_path / "tiny", tokenizer_config={"chat_template": "old"}, chat_template_jinja="new")
 
-        assert "new" == load(folder).render_chat(self.MESSAGES)
+        assert ("new", "new") == (load(folder).render_chat(self.MESSAGES), load(folder).config["chat_template"])
 
     def test_the_older_json_file_is_read(self, tmp_path: Path) -> None:
         folder = write(tmp_path / "tiny", chat_template={"chat_template": "json"})

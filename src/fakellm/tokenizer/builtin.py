@@ -35,6 +35,8 @@ def load_builtin() -> TableTokenizer:
     first = VOCABULARY - len(MARKERS)
     if len(ranks) != first:
         raise TokenizerError(f"holds {len(ranks)} ranks instead of {first}", where=str(RANKS), hint="reinstall fakellm")
+    template = TEMPLATE.read_text("utf-8")
+    variables = {"eos_token": EOS[0], "pad_token": EOS[1]}
     return from_ranks(
         NAME,
         ranks,
@@ -42,5 +44,6 @@ def load_builtin() -> TableTokenizer:
         specials={marker: first + index for index, marker in enumerate(MARKERS)},
         hidden=SPECIALS,
         eos=EOS,
-        templates=Templates({"default": TEMPLATE.read_text("utf-8")}, {"eos_token": EOS[0]}),
+        config={"chat_template": template, **variables},
+        templates=Templates({"default": template}, variables),
     )

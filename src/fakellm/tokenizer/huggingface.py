@@ -59,6 +59,7 @@ def _load(folder: Path) -> TableTokenizer:
     specials = {index for index, token in library.get_added_tokens_decoder().items() if token.special}
     model_size = model.get("vocab_size")
     length = config.get("model_max_length")
+    templates = _templates(folder, config)
     return TableTokenizer(
         name=folder.name,
         pieces=[to_bytes(piece) for piece in vocab_pieces],
@@ -68,8 +69,9 @@ def _load(folder: Path) -> TableTokenizer:
         eos_ids=_eos_ids(config, model, _read_json(folder / "generation_config.json"), vocabulary),
         vocab_size=model_size if isinstance(model_size, int) else None,
         model_max_length=int(length) if isinstance(length, int | float) and 0 < length < LARGEST_LENGTH else None,
-        config=config,
-        templates=Templates(_templates(folder, config), _template_variables(config)),
+        # As transformers keeps it: a template from a file of its own stands in the configuration too.
+        config={**config, "chat_template": templates["default"]} if "default" in templates else config,
+        templates=Templates(templates, _template_variables(config)),
         drop_first_blank=drop_first_blank,
     )
 

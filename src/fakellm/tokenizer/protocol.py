@@ -21,7 +21,8 @@ class Tokenizer(Protocol):
     """Ids that skip_special_tokens hides. Markers such as <think> may be ids of their own without being special."""
     model_max_length: int | None
     config: Mapping[str, Any]
-    """tokenizer_config.json, or {} where there is none."""
+    """tokenizer_config.json, or {} where there is none; ``chat_template`` is the default template's source wherever it
+    came from, as transformers keeps it."""
 
     def encode(self, text: str, *, add_special_tokens: bool = False) -> tuple[int, ...]:
         """Ids of the text; special tokens written in it become their ids, as on real servers."""

@@ -16,10 +16,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import TokenizerError
 from .byte_level import spell
-from .table import TableTokenizer, Templates
+from .table import EMPTY, TableTokenizer, Templates
 
 END = "<|endoftext|>"
 WORDS_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -98,6 +99,7 @@ def from_ranks(
     specials: Mapping[str, int],
     hidden: Sequence[str] | None = None,
     eos: Sequence[str] = (END,),
+    config: Mapping[str, Any] = EMPTY,
     templates: Templates | None = None,
 ) -> TableTokenizer:
     """A tokenizer from ranks. ``words``: the pattern that splits text before pieces are joined; ``hidden``: the
@@ -118,6 +120,7 @@ def from_ranks(
         encode=lambda text, _: encoding.encode(text, allowed_special="all"),
         special_ids=frozenset(specials[marker] for marker in (specials if hidden is None else hidden)),
         eos_ids=tuple(specials[marker] for marker in eos),
+        config=config,
         templates=templates,
     )
 
