@@ -69,7 +69,7 @@ class Flag:
             word = value.lower()
             if word in TRUE_WORDS or word in FALSE_WORDS:
                 return word in TRUE_WORDS
-        elif value in (0, 1) and isinstance(value, int | float):
+        elif isinstance(value, int | float) and value in (0, 1):
             return bool(value)
         elif not (isinstance(value, int | float) and -_I64 <= value < _I64 and float(value).is_integer()):
             flaws.append(Flaw("bool_type", path, "Input should be a valid boolean", value))
@@ -247,8 +247,9 @@ class ListOf:
 
     def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
         if self.lazy:
-            if not isinstance(value, list | str | dict):
-                flaws.append(Flaw("iterable_type", path, "Input should be iterable", value))
+            if isinstance(value, list | str | dict):
+                return cast("Any", value)
+            flaws.append(Flaw("iterable_type", path, "Input should be iterable", value))
             return value
         if not isinstance(value, list):
             flaws.append(Flaw("list_type", path, "Input should be a valid list", value))

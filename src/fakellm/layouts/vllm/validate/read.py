@@ -1,0 +1,120 @@
+"""From request bytes to a parsed body, or to the refusal that this version would send.
+
+The order is the servers' own: the body must be JSON, then the media type counts, then vLLM's checks of the raw body,
+then the fields, then the handler's checks (model, tools, template). What the engine's front end would object to comes
+later and stands in ``engine``; what needs the prompt's length in ``context``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ....ask import Request
+from ..launch import Settings
+from ..traits import Traits
+from .apis import API_READERS, ApiReader
+from .checks import Rules
+from .flaws import Crash, Flaw, FlawedBody, Objection, Refusal
+from .places import place_of
+from .records import Record
+from .spelling import check_as_flaw, error_body, spell_crash, spell_flaws, spell_note, spell_objection
+
+NOT_JSON = "Unsupported Media Type: Only 'application/json' is allowed"
+_MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A body that was accepted. ``body``: as sent. ``values``: every known field, coerced, defaults filled in.
+    ``ignored``: names that the version does not know."""
+
+    api: str
+    body: Mapping[str, Any]
+    values: Mapping[str, Any]
+    ignored: tuple[str, ...]
+
+
+def read(api: str, request: Request, traits: Traits, settings: Settings) -> Parsed | Refusal:
+    """Read a request of an API by name (``apis.API_READERS``). Never raises for what a client sent."""
+    reader = API_READERS[api]
+    rules = Rules(traits, settings)
+    place = place_of(request.method, request.path, traits.version)
+    try:
+        return _read(api, reader, request, rules)
+    except FlawedBody as flawed:
+        return spell_flaws(flawed.flaws, place, traits, flawed.parameter)
+    except Refused as refused:
+        return refused.refusal
+    except Objection as objection:
+        return spell_objection(objection, traits)
+    except Crash as crash:
+        return spell_crash(crash, traits)
+
+
+class Refused(Exception):
+    """A refusal that is already spelled."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.status)
+        self.refusal = refusal
+
+
+def _read(api: str, reader: ApiReader, request: Request, rules: Rules) -> Parsed:
+    sent = _json_body(request, rules)
+    media = request.headers.get("content-type", "").lower().partition(";")[0].strip()
+    if media != "application/json":
+        raise Refused(spell_note(NOT_JSON, rules.traits))
+    if sent is _MISSING or sent is None:
+        raise FlawedBody([Flaw("missing", ("body",), "Field required", None)])
+    body, values, record = check_body(reader, sent, rules)
+    parsed = Parsed(api, body, values, tuple(name for name in body if name not in record.names()))
+    for check in reader.handler_checks:
+        check(parsed.values, rules)
+    return parsed
+
+
+def check_body(reader: ApiReader, sent: Any, rules: Rules) -> tuple[Mapping[str, Any], dict[str, Any], Record]:
+    """The body, its coerced fields and the record they were read by; raises FlawedBody, Objection or Crash."""
+    record = reader.record(rules)
+    if not isinstance(sent, dict):
+        if not rules.traits.checks_guard_types and reader.checks(rules.version):
+            raise Crash("AttributeError", f"'{type(sent).__name__}' object has no attribute 'get'")
+        flaws: list[Flaw] = []
+        record.check(sent, ("body",), flaws)
+        raise FlawedBody(flaws)
+    body = cast("dict[str, Any]", sent)
+    amended = dict(body)
+    flaws = []
+    try:
+        for check in reader.checks(rules.version):
+            check(amended, rules)
+        values = record.check(amended, ("body",), flaws)
+    except Objection as objection:
+        if not rules.traits.checks_in_schema:
+            raise
+        raise FlawedBody([check_as_flaw(objection, amended, rules.traits)], objection.parameter) from None
+    if flaws:
+        raise FlawedBody(flaws)
+    if "messages" in amended:
+        values["messages"] = amended["messages"]
+    return body, values, record
+
+
+def _json_body(request: Request, rules: Rules) -> Any:
+    """The body as JSON, in the words of Python's decoder when it is none."""
+    if not request.body:
+        return _MISSING
+    media = request.headers.get("content-type", "").lower().partition(";")[0].strip()
+    if not (media == "application/json" or (media.startswith("application/") and media.endswith("+json"))):
+        return request.body
+    try:
+        return json.loads(request.body)
+    except json.JSONDecodeError as bad:
+        flaw = Flaw("json_invalid", ("body", bad.pos), "JSON decode error", {}, {"error": bad.msg})
+        raise FlawedBody([flaw]) from None
+    except (ValueError, RecursionError):
+        message = "There was an error parsing the body"
+        raise Refused(Refusal(400, error_body(message, "Bad Request", None, 400, rules.traits))) from None
