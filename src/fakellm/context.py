@@ -1,7 +1,7 @@
 """Clock and chance: what an answer depends on beside the request, handed to stations as a value.
 
-:class:`FixedContext` stands still and counts its ids from a seed (tests, fidelity, ``play``); :class:`LiveContext` reads
-the real clock (the server) and takes its ids from a seed or from the system. Both satisfy ``layouts.base.Context``.
+:class:`FixedContext` stands still and counts its ids from a seed (tests, fidelity, ``play``); :class:`LiveContext` reads the
+real clock (the server) and takes its ids from a seed or from the system. Both satisfy ``layouts.base.Context``.
 This module is the only one below the server that may read the clock.
 """
 
@@ -10,20 +10,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from dataclasses import dataclass
 from typing import Any
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """A steady engine: milliseconds before the first step and between steps."""
-
-    first_token_ms: float = 0.0
-    between_ms: float = 0.0
-
-    def due(self, step: int) -> float:
-        """When a step (from 0) leaves, in milliseconds after the request."""
-        return self.first_token_ms + step * self.between_ms
 
 
 class SeededIds:

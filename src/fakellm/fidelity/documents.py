@@ -88,7 +88,7 @@ def choice_of(block: str) -> int | None:
     if not isinstance(data, Members):
         return None
     choices = data.get("choices")
-    holder: Any = choices[0] if isinstance(choices, list) and choices else data
+    holder = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else data
     index = holder.get("index") if isinstance(holder, Members) else None
     return index if isinstance(index, int) else None
 

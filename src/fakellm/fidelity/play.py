@@ -15,11 +15,12 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from ..ask import Ask, Request
-from ..context import FixedContext, Timing
+from ..context import FixedContext
 from ..errors import CaptureError
 from ..generation import Generation
 from ..layouts.base import Launch, Station
 from ..message import Rendering
+from ..timing import Timing
 from ..tokenizer import Tokenizer
 from ..wire import frames
 from .compare import Replayed
