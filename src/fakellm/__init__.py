@@ -4,3 +4,4 @@ The public names are few: see ``fakellm.pytest_plugin`` for the fixtures and ``f
 """
 
 __version__ = "0.1.0"
+__distribution__ = "fakellm-conformance"

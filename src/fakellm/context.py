@@ -1,8 +1,8 @@
 """Clock and chance: what an answer depends on beside the request, handed to stations as a value.
 
-:class:`FixedContext` stands still and counts its ids from a seed (tests, fidelity, ``play``); :class:`LiveContext` reads the
-real clock (the server) and takes its ids from a seed or from the system. Both satisfy ``layouts.base.Context``.
-This module is the only one below the server that may read the clock.
+:class:`FixedContext` stands still and counts its ids from a seed (tests, fidelity, ``play``); :class:`LiveContext`
+reads the real clock (the server) and takes its ids from a seed or from the system. Both satisfy
+``layouts.base.Context``. This module is the only one below the server that may read the clock.
 """
 
 from __future__ import annotations

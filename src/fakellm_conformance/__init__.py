@@ -1,0 +1,78 @@
+"""The guard before the package ``fakellm``: makes sure that the one that answers to this name is ours.
+
+The name ``fakellm`` on the package index belongs to another project with the same import name and command. When both
+are installed, in either order, each overwrites files of the other, and what breaks is broken silently. So the commands
+(and the pytest plugin) come through here: this module imports nothing of ``fakellm`` before it has looked at what is
+installed. It knows package metadata and nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from importlib.metadata import Distribution, distributions
+from importlib.util import find_spec
+from pathlib import Path
+
+OURS = "fakellm-conformance"
+MARKER = f'__distribution__ = "{OURS}"'
+"""Stands in our ``fakellm/__init__.py`` and in no other."""
+
+EXIT_USAGE = 4
+
+MEND = f"""\
+Both use the import name and the command fakellm, so they cannot live in one environment. Mend it with
+  python -m pip uninstall --yes fakellm {OURS}
+  python -m pip install {OURS}
+or keep this one apart, in an environment of its own:
+  uvx --from {OURS} fakellm"""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The commands ``fakellm`` and ``fakellm-conformance``."""
+    found = trouble()
+    if found is not None:
+        print(f"error: {found}", file=sys.stderr)
+        sys.exit(EXIT_USAGE)
+    from fakellm.cli import main as run
+
+    run(arguments)
+
+
+def trouble() -> str | None:
+    """What is wrong with the installed packages and how to mend it, or None when all is well."""
+    foreign = foreign_owners(distributions())
+    if foreign:
+        return f"another distribution brings a package called fakellm: {', '.join(foreign)}.\n{MEND}"
+    place = package_file()
+    if place is None:
+        return f"the package fakellm is not installed completely.\n  python -m pip install --force-reinstall {OURS}"
+    if MARKER not in place.read_text(encoding="utf-8", errors="replace"):
+        return f"the package fakellm in {place.parent} is not the one of {OURS}.\n{MEND}"
+    return None
+
+
+def foreign_owners(installed: Iterable[Distribution]) -> list[str]:
+    """Names and versions of the distributions, other than ours, that own the top-level package ``fakellm``."""
+    found = {
+        f"{distribution.name} {distribution.version}"
+        for distribution in installed
+        if distribution.name and _normal(distribution.name) != OURS and _owns_fakellm(distribution)
+    }
+    return sorted(found)
+
+
+def package_file() -> Path | None:
+    """Where ``import fakellm`` would lead, without importing it."""
+    spec = find_spec("fakellm")
+    return Path(spec.origin) if spec is not None and spec.origin is not None else None
+
+
+def _normal(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def _owns_fakellm(distribution: Distribution) -> bool:
+    if "fakellm" in (distribution.read_text("top_level.txt") or "").split():
+        return True
+    return any(file.as_posix() in ("fakellm/__init__.py", "fakellm.py") for file in distribution.files or ())
