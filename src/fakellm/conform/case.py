@@ -31,6 +31,8 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 APIS = ("chat", "completions", "responses", "generate", "tito")
 PROFILES = ("capture-client", "sdk", "gateway", "server")
 AxisValue = str | int | bool
+AUTO: Mapping[str, Any] = {"auto": {"tokens": 12}}
+"""What is said where a case does not care."""
 
 
 class CaseError(FakellmError):
@@ -89,6 +91,7 @@ class TemplateModel(BaseModel):
     turns: list[TurnModel] = Field(default_factory=list)
     server: dict[str, Any] = Field(default_factory=dict)
     say: Any = None
+    reply: dict[str, Any] = Field(default_factory=dict)
     faults: list[Any] = Field(default_factory=list)
     timing: dict[str, Any] | None = None
     replies: list[dict[str, Any]] | None = None
@@ -244,7 +247,7 @@ def _concrete(template: Template, point: Mapping[str, AxisValue]) -> Case:
     model = template.model
     brackets = ",".join(f"{name}={spelled(value)}" for name, value in point.items())
     call = _filled(model.call.model_dump(exclude_none=True), point)
-    reply: dict[str, Any] = {"say": "auto" if model.say is None else model.say}
+    reply: dict[str, Any] = {"say": AUTO if model.say is None else model.say, **model.reply}
     if model.faults:
         reply["faults"] = model.faults
     if model.timing:

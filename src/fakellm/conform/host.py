@@ -16,8 +16,9 @@ from ..fake import Fake
 from ..journal import Exchange, Journal
 from ..layouts import registry
 from ..stage import Stage
+from .. import tokenizer as tokenizers
 from ..tokenizer import Tokenizer
-from .case import Case
+from .case import AUTO, Case
 
 SETTLE_SECONDS = 2.0
 """How long an exchange may take to end after the client has answered: a stall lasts at most 1 s."""
@@ -28,8 +29,8 @@ StageBuilder = Callable[[str, Mapping[str, Any], int], Stage]
 class Host:
     """Start it with ``async with``; then mount, run, unmount."""
 
-    def __init__(self, build: StageBuilder, tokenizer: Tokenizer, *, seed: int = 0, host: str = "127.0.0.1") -> None:
-        self.tokenizer = tokenizer
+    def __init__(self, build: StageBuilder, *, seed: int = 0, host: str = "127.0.0.1") -> None:
+        self.tokenizer: Tokenizer = tokenizers.load()
         self.seed = seed
         self.root_url = ""
         self._build = build
@@ -42,7 +43,7 @@ class Host:
 
         from ..server.app import make_app
 
-        default = self._build("conform-default", {"replies": [{"say": "auto"}]}, self.seed)
+        default = self._build("conform-default", {"replies": [{"say": AUTO}]}, self.seed)
         self._fake = Fake({}, default, now=time.time, journal=Journal(max_exchanges=10_000))
         self._runner = web.AppRunner(make_app(self._fake), access_log=None, handle_signals=False)
         await self._runner.setup()
@@ -81,6 +82,10 @@ class Host:
                 return exchanges
             await asyncio.sleep(0.002)
 
+    def plays(self, case: Case) -> str | None:
+        """None when every fault of the case applies to its call there, else why not."""
+        return None
+
     def accessors(self, layout: str, api: str, stream: bool) -> Sequence[Any]:
         """The layout's accessor rows for an api and mode; empty when it does not serve them."""
         return registry.find(layout).layout.accessors.get((api, stream), ())
@@ -98,3 +103,26 @@ def _stands_in(name: str) -> bool:
     except LayoutError:
         return False
     return True
+
+
+def scenario_stage(name: str, scenario: Mapping[str, Any], seed: int) -> Stage:
+    from ..generation import Choice, Generation, Token
+    from ..layouts.base import Launch
+    from ..stage import Reply
+    from ..capture import float32
+    tok = tokenizers.load()
+    layout = registry.find(scenario.get("server", {}).get("layout") or "vllm").layout
+    replies = scenario["replies"]
+    class S:
+        def reply(self, ask):
+            def gen(a):
+                out=[]
+                for pi, pr in enumerate(a.prompts):
+                    chs=[]
+                    for c in range(a.n):
+                        ids = list(tok.encode(f"Hello, world number {c}!"))+[tok.eos_ids[0]]
+                        chs.append(Choice(tuple(Token(i, tok.piece(i), float32(-0.1-0.01*k-0.3*c), 1) for k,i in enumerate(ids))))
+                    out.append(Generation(pr.token_ids, tuple(chs)))
+                return tuple(out)
+            return Reply(gen, tuple(replies[0].get("faults", ())))
+    return Stage(name, layout, layout.start(Launch(tokenizer=tok, max_model_len=32768)), S(), now=time.time, seed=seed)

@@ -59,13 +59,15 @@ def heard(exchanges: Sequence[Exchange], api: str, began: float) -> Heard:
     if not calls:
         return Heard(upstream)
     last = calls[-1]
+    if last.wire is None:
+        raise HarnessError("the fake crashed while it answered this case")
     if last.problem is not None or last.unmatched:
         raise HarnessError(f"the fake could not play this case: {last.problem or 'no reply matches the request'}")
     body = _body_of(last)
     played = last.behind()
     if played is None:
         return Heard(
-            upstream, Truth(capture=Capture(), error=last.wire.status if last.wire else None), _sent(last, body, None)
+            upstream, Truth(capture=Capture(), error=last.wire.status), _sent(last, body, None)
         )
     return Heard(upstream, truth_of(last, played, body), _sent(last, body, played), _tampering(played))
 

@@ -87,7 +87,9 @@ async def _run_case(run: Run, case: Case, number: int) -> None:
     except RunnerError as failure:
         errors.append(error_finding(f"runner.{failure.name}", case.id, str(failure)))
     except FakellmError as failure:
-        errors.append(error_finding("harness.case", case.id, f"{type(failure).__name__}: {failure}"))
+        errors.append(error_finding("harness.case", case.id, str(failure)))
+    except Exception as crash:  # noqa: BLE001 - an error of ours in one case must not take the rest with it
+        errors.append(error_finding("harness.case", case.id, f"{type(crash).__name__}: {crash}"))
     finally:
         run.host.unmount(token)
     errors += _late_problems(run, case)

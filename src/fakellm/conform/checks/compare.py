@@ -38,7 +38,7 @@ def equal_scores(one: Any, other: Any) -> bool:
         return one is other
     if any(isinstance(score, bool) or not isinstance(score, int | float) for score in (one, other)):
         return False
-    return float32(float(one)) == float32(float(other)) or (one != one and other != other)  # noqa: PLR0124
+    return float32(float(one)) == float32(float(other)) or (one != one and other != other)
 
 
 def difference(right: Sequence[Any], got: Sequence[Any], equal: Equal) -> Difference | None:

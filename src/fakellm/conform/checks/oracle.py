@@ -18,6 +18,11 @@ from ..observation import Kind, May, Mode, Observation
 ALL_VALUES = (*VALUES, "top_logprobs", "prompt_logprobs")
 CAPTURED = frozenset({"prompt_token_ids", "completion_token_ids", "logprobs"})
 """The values for which people run the suite: where usage lies, these are what it lies about."""
+NOBODY = frozenset[May]()
+ONLY_RECOVER = frozenset({May.RECOVER})
+ONLY_REFUSE = frozenset({May.REFUSE})
+OWN_PROMPT = frozenset({"tito", "generate"})
+"""APIs in which the prompt may be the client's own ids, or null."""
 
 
 class Rule(StrEnum):
@@ -73,8 +78,8 @@ def permission(observation: Observation, value: str) -> frozenset[May]:
         if not fault.values or value in _reach(observation, fault.values)
     ]
     touching += [loss.client_may for loss in observation.truth.losses if loss.value == value]
-    severe = [may for may in touching if may != {May.RECOVER}]
-    return frozenset().union(*severe) if severe else frozenset().union(*touching)
+    severe = [may for may in touching if may != ONLY_RECOVER]
+    return NOBODY.union(*severe) if severe else NOBODY.union(*touching)
 
 
 def _reach(observation: Observation, values: tuple[str, ...]) -> frozenset[str]:
@@ -97,12 +102,14 @@ def miscounted(observation: Observation) -> tuple[str, ...]:
 
 def whole_answer(observation: Observation) -> frozenset[May]:
     """What may be done with the answer as a whole: the permissions of faults that touch no single value."""
-    return frozenset().union(*(fault.client_may for fault in observation.case.faults if not fault.values))
+    return NOBODY.union(*(fault.client_may for fault in observation.case.faults if not fault.values))
 
 
 def rule_of(observation: Observation, value: str) -> Rule:
     """Which question to ask of a captured value."""
-    if value == "prompt_token_ids" and observation.case.api in ("tito", "generate"):
+    if observation.mode is Mode.GATEWAY:
+        return Rule.EQUAL if _sent_any(observation, value) else Rule.ABSENT
+    if value == "prompt_token_ids" and observation.case.api in OWN_PROMPT:
         return Rule.FREE
     may = permission(observation, value)
     if not may or May.RECOVER in may or May.AS_SENT in may:
@@ -141,16 +148,13 @@ def untrustworthy(observation: Observation) -> bool:
     """Whether a careful client would say no, or at least may: some fault is not simply to be recovered from."""
     if observation.truth.error is not None:
         return True
-    return any(fault.client_may != {May.RECOVER} for fault in observation.case.faults)
+    return any(fault.client_may != ONLY_RECOVER for fault in observation.case.faults)
 
 
 def may_refuse(observation: Observation) -> bool:
     """Whether a typed refusal of the whole answer is a right answer here."""
-    if untrustworthy(observation):
-        return all(fault.client_may != {May.RECOVER} for fault in observation.case.faults) or any(
-            May.REFUSE in fault.client_may or May.NULL in fault.client_may for fault in observation.case.faults
-        )
-    return any(loss.value in observation.client.captures for loss in observation.truth.losses)
+    lost = any(exposed(observation, loss.value) for loss in observation.truth.losses)
+    return untrustworthy(observation) or lost
 
 
 def error_on_the_wire(observation: Observation) -> bool:
@@ -158,7 +162,7 @@ def error_on_the_wire(observation: Observation) -> bool:
     sent = observation.sent
     if observation.truth.error is not None or (sent is not None and (sent.status >= 400 or sent.cut)):
         return True
-    return whole_answer(observation) == {May.REFUSE}
+    return whole_answer(observation) == ONLY_REFUSE
 
 
 def exposed(observation: Observation, value: str) -> bool:

@@ -1,0 +1,153 @@
+"""``fakellm conform client|gateway|server|smoke|list`` and ``fakellm report``: options in, verdict and exit code out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CLIENT_EPILOG = """Examples:
+
+\b
+  fakellm conform client -- python my_adapter.py
+  fakellm conform client --only 'ids/**' --report-dir report -- node adapter.mjs
+  fakellm conform client --adapter mypackage.adapter:Adapter --baseline fakellm-baseline.yaml
+  fakellm conform client --per-case -- ./run-one-call.sh
+
+Exit: 0 conformant (or all findings expected), 1 red, 2 interrupted, 3 error of the adapter or the suite,
+4 usage or a bad file, 5 nothing ran."""
+
+
+@click.group("conform")
+def conform() -> None:
+    """Run the conformance suite against a client, a gateway or a server."""
+
+
+def _shared(function: F) -> F:
+    """The options that every mode has (CONFORMANCE section 4)."""
+    options = [
+        click.option("--profile", type=click.Choice(["capture-client", "sdk"]), default="capture-client",
+                     show_default=True, help="Which set of cases."),
+        click.option("--layout", "layouts", metavar="L,...", help="Layouts to run on, instead of the client's or the default."),
+        click.option("--extended", is_flag=True, help="Everything, not only the core."),
+        click.option("--only", multiple=True, metavar="GLOB", help="Only these cases (*, ** and ?; may be repeated)."),
+        click.option("--shard", metavar="I/N", help="Only the I-th of N parts; merge with `fakellm report`."),
+        click.option("--baseline", type=click.Path(path_type=Path), help="Known losses: fakellm-baseline.yaml."),
+        click.option("--write-baseline", type=click.Path(path_type=Path), help="Write today's failures as a baseline."),
+        click.option("--report-dir", type=click.Path(path_type=Path), help="Write report.jsonl, junit.xml, summary.md, ..."),
+        click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML to this file."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text."),
+        click.option("--strict", is_flag=True, help="Warnings (SHOULD) are red as well."),
+        click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same bytes."),
+        click.option("-q", "--quiet", is_flag=True, help="No progress, no notes, no warnings in detail."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    part, slash, parts = text.partition("/")
+    if not (slash and part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise UsageError(f"--shard {text!r} is not I/N with 1 <= I <= N", hint="for example --shard 1/4")
+    return int(part), int(parts)
+
+
+def _options(given: dict[str, Any], *, smoke: bool = False) -> Any:
+    from ..conform.session import Options
+
+    layouts = given["layouts"] or ""
+    return Options(
+        profile=given["profile"],
+        layouts=tuple(name.strip() for name in layouts.split(",") if name.strip()),
+        extended=given["extended"],
+        only=tuple(given["only"]),
+        shard=_shard(given["shard"]),
+        baseline=given["baseline"],
+        write_baseline=given["write_baseline"],
+        report_dir=given["report_dir"],
+        junit=given["junit"],
+        strict=given["strict"],
+        seed=given["seed"],
+        smoke=smoke,
+        words=("fakellm", *sys.argv[1:]),
+    )
+
+
+def _run(mode: Any, target: Any, options: Any, *, as_json: bool, quiet: bool) -> int:
+    """Run one mode, print its verdict, give its exit code."""
+    from rich.console import Console
+
+    from ..conform.checks import all_checks
+    from ..conform.report.terminal import TerminalWriter
+
+    requirements = {check.id: check.requirement for check in all_checks()}
+    out, talk = Console(highlight=False), Console(stderr=True)
+    terminal = TerminalWriter(out, talk, requirements, quiet=quiet, verdict=not as_json)
+    result = asyncio.run(mode(target, options, [terminal]))
+    if as_json:
+        click.echo(json.dumps(result.footer.to_json()))
+    if options.report_dir is not None and not quiet:
+        click.echo(f"reports: {options.report_dir}", err=True)
+    return int(result.footer.exit_code)
+
+
+def _client_options(function: F) -> F:
+    options = [
+        click.option("--per-case", is_flag=True, help="Run the command once per case instead of JSON lines."),
+        click.option("--adapter", metavar="PKG.MODULE:NAME", help="An adapter in Python, in this process."),
+        click.option("--extract", metavar="PKG.MODULE:FUNCTION", help="A function (bytes, content type) -> capture."),
+        click.argument("command", nargs=-1, type=click.UNPROCESSED),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _target(given: dict[str, Any]) -> Any:
+    from ..conform.session import ClientTarget
+
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    return ClientTarget(
+        command=tuple(given["command"]),
+        per_case=given["per_case"],
+        adapter=given["adapter"],
+        extract=given["extract"],
+    )
+
+
+@conform.command("client", epilog=CLIENT_EPILOG)
+@_shared
+@_client_options
+def client(**given: Any) -> int:
+    """Judge a client: what it kept of prompt ids, completion ids and logprobs, token by token.
+
+    COMMAND is an adapter that speaks JSON lines on stdin and stdout; see the chapter on adapters.
+    """
+    from ..conform.session import conform_client
+
+    options = _options(given)
+    return _run(conform_client, _target(given), options, as_json=given["as_json"], quiet=given["quiet"])
+
+
+@conform.command("smoke", epilog="Example: fakellm conform smoke -- python my_adapter.py")
+@_shared
+@_client_options
+def smoke(**given: Any) -> int:
+    """Three trivial cases that tell a broken adapter from a broken client."""
+    from ..conform.session import conform_client
+
+    options = _options(given, smoke=True)
+    return _run(conform_client, _target(given), options, as_json=given["as_json"], quiet=given["quiet"])
