@@ -161,6 +161,7 @@ def _impossible(score: Any) -> str:
 @exchange_check(
     "align.top-logprobs",
     modes=BOTH,
+    needs=("top_logprobs",),
     sources=("https://github.com/NVIDIA-NeMo/RL/pull/3297", "https://github.com/sgl-project/sglang/issues/39842"),
 )
 def top_logprobs(observation: Observation) -> Sequence[Finding]:
@@ -174,6 +175,7 @@ def top_logprobs(observation: Observation) -> Sequence[Finding]:
 @exchange_check(
     "align.prompt-logprobs",
     modes=BOTH,
+    needs=("prompt_logprobs",),
     sources=("https://github.com/vllm-project/vllm/issues/27477", "https://github.com/NVIDIA-NeMo/Gym/pull/1300"),
 )
 def prompt_logprobs(observation: Observation) -> Sequence[Finding]:

@@ -80,7 +80,7 @@ def _kinds(right: Sequence[Any], got: Sequence[Any], position: int) -> str | Non
     one, other = right[position], got[position]
     if isinstance(other, str) and not isinstance(one, str):
         return f"strings instead of numbers from position {position}"
-    if isinstance(one, int) and isinstance(other, float) and one == other:
+    if isinstance(one, int) and isinstance(other, float) and int(other) == one:
         return f"floats instead of whole numbers from position {position}"
     if other is None:
         return f"null at position {position}"

@@ -140,4 +140,4 @@ def _unequal(right: Any, got: Any, place: str) -> tuple[str, Any, Any] | None:
         pairs = enumerate(zip(rows, others, strict=True))
         return next((found for at, (a, b) in pairs if (found := _unequal(a, b, f"{place}[{at}]")) is not None), None)
     same = isinstance(right, bool) == isinstance(got, bool) and bool(right == got)
-    return None if same else (place, cast("Any", right), cast("Any", got))
+    return None if same else (place, cast("Any", right), got)

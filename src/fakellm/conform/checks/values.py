@@ -10,6 +10,8 @@ from ..observation import Kind, May, Mode, Observation
 from .base import BOTH, CLIENT, NOTHING, exchange_check, failed, passed
 from .oracle import Pair, Rule, candidates, exposed, got_capture, miscounted, pairs, permission, rule_of
 
+ENDED_BY_TOKEN = frozenset({"stop", "completed"})
+"""Reasons under which the last token is the end token, which no text shows."""
 RETOKENISED = (
     "https://github.com/rllm-org/rllm/issues/816",
     "https://github.com/eval-protocol/python-sdk/pull/457",
@@ -42,7 +44,10 @@ def text_decodes(observation: Observation) -> Sequence[Finding]:
         if pair.got is None or pair.got.text is None or pair.number >= len(observation.truth.token_bytes):
             continue
         tried = True
-        decoded = b"".join(observation.truth.token_bytes[pair.number]).decode("utf-8", errors="replace")
+        shown = observation.truth.token_bytes[pair.number]
+        if pair.truth is not None and pair.truth.finish_reason in ENDED_BY_TOKEN:
+            shown = shown[:-1]
+        decoded = b"".join(shown).decode("utf-8", errors="replace")
         if pair.got.text != decoded:
             where = f"choices[{pair.number}].text"
             return [failed("text is not what the tokens spell", where=where, expected=decoded, got=pair.got.text)]
@@ -187,7 +192,7 @@ def _both_there(observation: Observation, value: str) -> bool:
     return all(getattr(pair.sent, value, None) for pair in pairs(observation) if pair.sent is not None)
 
 
-@exchange_check("usage.kept", modes=BOTH, sources=("https://github.com/BerriAI/litellm/issues/3276",))
+@exchange_check("usage.kept", modes=BOTH, needs=("usage",), sources=("https://github.com/BerriAI/litellm/issues/3276",))
 def usage_kept(observation: Observation) -> Sequence[Finding]:
     """Token counts that are handed on MUST be the counts that were sent, the last ones in a stream, and never made up.
 
@@ -228,6 +233,7 @@ def _plain(usage: Mapping[str, Any] | None) -> dict[str, Any] | None:
 @exchange_check(
     "weights.kept",
     level=Level.SHOULD,
+    needs=("weight_versions",),
     modes=BOTH,
     sources=(
         "https://github.com/PrimeIntellect-ai/prime-rl/pull/697",
