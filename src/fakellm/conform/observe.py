@@ -16,6 +16,7 @@ import orjson
 from .. import wire
 from ..capture import Capture, CapturedChoice
 from ..errors import FakellmError
+from ..generation import Token
 from ..journal import Exchange
 from ..layouts.base import AccessorTable
 from ..reading import read_as_sent
@@ -141,9 +142,9 @@ def truth_of(exchange: Exchange, played: Played, body: Mapping[str, Any]) -> Tru
     data = b"".join(frame.data for frame in wire.frames(healthy))
     capture = read_as_sent(data, api=ask.api, stream=ask.stream, table=stage.layout.accessors, request=body)
     told: Told = stage.healthy(played)
-    pieces = tuple(_token_bytes(played, choice) for choice in told.choices)
+    pieces = [[token.bytes.decode("utf-8", "replace") for token in _sampled(played, one)] for one in told.choices]
     choices = tuple(
-        replace(choice, token_texts=tuple(piece.decode("utf-8", "replace") for piece in pieces[place]))
+        replace(choice, token_texts=tuple(pieces[place]))
         if place < len(pieces)
         else choice
         for place, choice in enumerate(capture.by_index())
@@ -152,24 +153,33 @@ def truth_of(exchange: Exchange, played: Played, body: Mapping[str, Any]) -> Tru
         capture=replace(capture, choices=choices),
         carried=carried(capture),
         losses=_losses(told, choices, stage.layout.accessors.get((ask.api, ask.stream), ())),
-        token_bytes=pieces,
+        token_bytes=tuple(_visible(played, choice) for choice in told.choices),
         text_is_bytes=_text_is_bytes(played, told),
         error=healthy.status if healthy.status >= 400 else None,
     )
 
 
-def _token_bytes(played: Played, choice: ToldChoice) -> tuple[bytes, ...]:
-    """Exact bytes of the tokens that this choice tells, as the engine sampled them."""
+def _sampled(played: Played, choice: ToldChoice) -> tuple[Token, ...]:
+    """The tokens that this choice tells, as the engine sampled them."""
     per_prompt = max(len(played.generations[0].choices), 1)
     generation = played.generations[min(choice.index // per_prompt, len(played.generations) - 1)]
-    sampled = generation.choices[choice.index % per_prompt].tokens
     length = max((step.tokens[1] for step in choice.steps), default=0)
-    return tuple(token.bytes for token in sampled[:length])
+    return generation.choices[choice.index % per_prompt].tokens[:length]
+
+
+def _visible(played: Played, choice: ToldChoice) -> tuple[bytes, ...]:
+    """Exact bytes per token; a terminal end token that the text does not show has none."""
+    sampled = _sampled(played, choice)
+    pieces = [token.bytes for token in sampled]
+    ended = choice.finish_reason == "stop" and played.ask.sampling.skip_special_tokens
+    if pieces and ended and not choice.text.endswith(pieces[-1].decode("utf-8", "replace")):
+        pieces[-1] = b""
+    return tuple(pieces)
 
 
 def _text_is_bytes(played: Played, told: Told) -> bool:
-    """No stop string, parser or skipped special token between bytes and text."""
-    plain = not played.ask.sampling.stop and not played.ask.tools
+    """No stop string, parser or skipped special token stands between bytes and text."""
+    plain = not played.ask.sampling.stop and not played.ask.tools and not played.ask.wants.echo
     return plain and all(choice.parts is None for choice in told.choices)
 
 
