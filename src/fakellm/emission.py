@@ -85,7 +85,7 @@ def decode(
     steps: list[EmittedStep] = []
     pending = (0, "", 0.0)
     position = 0
-    for number, size in enumerate(choice.steps):
+    for number, size in enumerate(choice.steps or (0,)):
         if position >= end.count and steps and not (size == 0 and position == len(choice.tokens)):
             break
         first, position = position, min(position + size, end.count)
@@ -110,10 +110,10 @@ def decode(
         pending = (position, "", 0.0)
     failed = choice.finish_reason == "error" and end.finish_reason == "error" and rules.fails
     if failed:
-        steps = [step for step in steps if step.finish_reason is None or step.tokens[0] < step.tokens[1]]
-        steps = [EmittedStep(step.tokens, step.text, None, None, step.due_ms) for step in steps]
+        told = [step for step in steps if step.finish_reason is None]  # the step that fails is not told
+        shown = told[-1].tokens[1] if told else 0
         failure = choice.failure or EngineFailure("Internal server error", 500)
-        return EmittedChoice(choice.tokens[: end.count], tuple(steps), writer.text, None, None, failure)
+        return EmittedChoice(choice.tokens[:shown], tuple(told), writer.text, None, None, failure)
     return EmittedChoice(
         choice.tokens[: end.count], tuple(steps), writer.text, end.finish_reason, end.stop_reason, None
     )

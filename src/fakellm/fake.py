@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import orjson
 
@@ -100,15 +101,18 @@ class Fake:
             body = orjson.loads(request.body)
         except ValueError:
             return None
-        model = body.get("model") if isinstance(body, dict) else None
+        if not isinstance(body, dict):
+            return None
+        document = cast(dict[str, Any], body)
+        model = document.get("model")
         if not isinstance(model, str) or "@" not in model:
             return None
         name, _, rest = model.rpartition("@")
         stage = self.stages.get(name)
         if stage is None:
             return None
-        body["model"] = rest
-        return Addressed(replace(request, body=orjson.dumps(body)), stage)
+        document["model"] = rest
+        return Addressed(replace(request, body=orjson.dumps(document)), stage)
 
     def _unknown(self, prefix: str, name: str) -> str:
         if prefix == "/c/":

@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -82,7 +82,7 @@ def _url(host: str, bound: socket.socket) -> str:
 
 
 @contextlib.asynccontextmanager
-async def serving(house: House, bound: Bound = Bound()) -> AsyncIterator[Listening]:
+async def serving(house: House, bound: Bound = Bound()) -> AsyncGenerator[Listening, None]:
     """A server for as long as the context lasts; on leaving, answers in flight get ``DRAIN_SECONDS`` to end."""
     main_socket = _socket(bound.host, bound.port)
     admin_socket: socket.socket | None = None

@@ -9,6 +9,8 @@ from .shape import Shape
 
 IDS = {"return_token_ids": True}
 SCORES = {"logprobs": True}
+COUNT = {"logprobs": 1}
+COLLAPSE = "alternatives of equal text collapse into one key"
 
 
 def table(shape: Shape) -> AccessorTable:
@@ -38,6 +40,25 @@ def table(shape: Shape) -> AccessorTable:
                 loss=textless,
             ),
             Accessor("text", "choices[].delta.content", {}, ("role", "delta", "finish"), eos=False),
+            Accessor("finish_reason", "choices[].finish_reason", {}, ("finish",)),
+            Accessor("usage", "usage", {"stream_options": {"include_usage": True}}, ("usage",)),
+        ),
+        ("completions", False): (
+            Accessor("prompt_token_ids", "choices[].prompt_token_ids", IDS, ("body",)),
+            Accessor("completion_token_ids", "choices[].token_ids", IDS, ("body",)),
+            Accessor("logprobs", "choices[].logprobs.token_logprobs[]", COUNT, ("body",)),
+            Accessor("top_logprobs", "choices[].logprobs.top_logprobs[]", COUNT, ("body",), loss=COLLAPSE),
+            Accessor("prompt_logprobs", "choices[].prompt_logprobs[]", {"prompt_logprobs": 1}, ("body",)),
+            Accessor("text", "choices[].text", {}, ("body",), eos=False),
+            Accessor("finish_reason", "choices[].finish_reason", {}, ("body",)),
+            Accessor("usage", "usage", {}, ("body",)),
+        ),
+        ("completions", True): (
+            Accessor("prompt_token_ids", "choices[].prompt_token_ids", IDS, ("delta", "finish")),
+            Accessor("completion_token_ids", "choices[].token_ids", IDS, ("delta", "finish")),
+            Accessor("logprobs", "choices[].logprobs.token_logprobs[]", COUNT, ("delta", "finish")),
+            Accessor("top_logprobs", "choices[].logprobs.top_logprobs[]", COUNT, ("delta", "finish"), loss=COLLAPSE),
+            Accessor("text", "choices[].text", {}, ("delta", "finish"), eos=False),
             Accessor("finish_reason", "choices[].finish_reason", {}, ("finish",)),
             Accessor("usage", "usage", {"stream_options": {"include_usage": True}}, ("usage",)),
         ),

@@ -5,8 +5,8 @@ Facts: research, vllm.md sections 1 and 5; rendering notes 4 (echo fills prompt_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from ...ask import Ask, Prompt, Request, Wants
 from ...errors import TokenizerError
@@ -17,7 +17,7 @@ from . import chat
 from .api import Api, Running
 from .bodies import error_value, json_answer
 from .frames import answer_facts
-from .hear import asked, refused, request_id, sampling, stream_wants
+from .hear import asked, refused, sampling, stream_wants
 from .prompts import chat_prompt
 from .validate import Refusal, check_context, engine_checks, read
 
@@ -58,9 +58,9 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
 
 def make_prompt(values: Mapping[str, Any], running: Running) -> Prompt | Rendering:
     """The prompt: by the chat template, or ids handed over in kv_transfer_params (from 0.28)."""
-    handed = values.get("kv_transfer_params")
+    handed: Any = values.get("kv_transfer_params")
     if running.shape.kv_prompt_ids and isinstance(handed, Mapping) and not values.get("echo"):
-        ids = handed.get("prompt_token_ids")
+        ids: Any = cast(Mapping[str, Any], handed).get("prompt_token_ids")
         if ids:
             return Prompt(tuple(ids), None)
     tools = values.get("tools")
@@ -135,7 +135,8 @@ def _options(values: Mapping[str, Any], running: Running) -> dict[str, Any]:
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    return "".join(part.get("text", "") for part in content or () if isinstance(part, Mapping))
+    parts = cast(Sequence[Any], content or ())
+    return "".join(str(cast(Mapping[str, Any], part).get("text", "")) for part in parts if isinstance(part, Mapping))
 
 
 def render(told: Told, ask: Ask, running: Running, context: Context) -> Rendering:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from ...ask import Ask, Prompt, Request, Sampling, Wants
 from ...message import Message, Rendering
@@ -21,7 +21,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     """None -> (), a string or number -> one element, a list -> its elements."""
     if value is None:
         return ()
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
+    return tuple(cast(Sequence[Any], value)) if isinstance(value, list | tuple) else (value,)
 
 
 def sampling(values: Mapping[str, Any], max_tokens: int | None, *, skip_special_tokens: bool | None = None) -> Sampling:
@@ -44,13 +44,13 @@ def stream_wants(values: Mapping[str, Any], running: Running) -> tuple[bool, boo
     """(usage chunk, usage on every chunk): --enable-force-include-usage means both, on every stream."""
     if running.settings.enable_force_include_usage:
         return True, True
-    options = values.get("stream_options") or {}
+    options: Any = values.get("stream_options") or {}
     usage = bool(_member(options, "include_usage"))
     return usage, usage and bool(_member(options, "continuous_usage_stats"))
 
 
 def _member(options: Any, name: str) -> Any:
-    return options.get(name) if isinstance(options, Mapping) else None
+    return cast(Mapping[str, Any], options).get(name) if isinstance(options, Mapping) else None
 
 
 def request_id(values: Mapping[str, Any], request: Request) -> str | None:

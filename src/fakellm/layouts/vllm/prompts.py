@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from ...ask import Prompt
 from ...tokenizer import Tokenizer
@@ -35,7 +35,7 @@ def _template_message(message: Mapping[str, Any], parts: bool) -> dict[str, Any]
     out: dict[str, Any] = {"role": message.get("role")}
     content = message.get("content")
     if isinstance(content, list):
-        texts = [_part_text(part) for part in content]
+        texts = [_part_text(part) for part in cast(list[Any], content)]
         out["content"] = [{"type": "text", "text": text} for text in texts] if parts else "\n".join(texts)
     elif parts and content is not None:
         out["content"] = [{"type": "text", "text": content}] if content != "" or message.get("role") != "assistant" else []
@@ -54,10 +54,10 @@ def _template_message(message: Mapping[str, Any], parts: bool) -> dict[str, Any]
 def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
-    for key in ("text", "refusal", "thinking"):
-        if isinstance(part, Mapping) and isinstance(part.get(key), str):
-            return str(part[key])
-    return ""
+    if not isinstance(part, Mapping):
+        return ""
+    members = cast(Mapping[str, Any], part)
+    return next((str(members[key]) for key in ("text", "refusal", "thinking") if isinstance(members.get(key), str)), "")
 
 
 def _tool_call(call: Mapping[str, Any]) -> dict[str, Any]:

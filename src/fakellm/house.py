@@ -1,0 +1,219 @@
+"""A house of stages: scenarios loaded, each on the server it asks for, ready to answer.
+
+Here the pieces meet: scenario files, layouts, tokenizers, faults. What the command line chose wins over a scenario's
+``server:`` section. Files are read here and nowhere deeper; sockets are the server's business.
+
+    house = House.open(Path("scenarios/hello.yaml"), Choices(layout="vllm-0.32.0"))
+    answer, exchange = house.fake.answer(request)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from .ask import Ask
+from .errors import ScenarioError
+from .fake import Fake
+from .faults.registry import parse as parse_fault
+from .generation import Generation
+from .journal import Journal
+from .layouts.base import Launch, Layout, Station
+from .layouts.registry import Found, find
+from .scenario.compose import compose
+from .scenario.load import default_of, from_text, load_set
+from .scenario.match import NoReply, Script
+from .scenario.model import Scenario
+from .scenario.plain import plain_auto
+from .stage import Reply, Stage, Unmatched
+from .tokenizer import Tokenizer, load
+
+DEFAULT_LAYOUT = "vllm"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the command line (or a test) chose; None and empty leave the choice to the scenario.
+
+    ``options``: the vendor's own launch words. ``faults``: on every answer, before a reply's own. ``plans``: keep
+    rendered answers for equal requests (the fast path).
+    """
+
+    layout: str | None = None
+    model: str | None = None
+    tokenizer: str | None = None
+    options: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+    seed: int = 0
+    faults: tuple[Any, ...] = ()
+    plans: bool = True
+
+
+class ScriptSource:
+    """A scenario's script as the source of truth of a stage."""
+
+    def __init__(self, script: Script, station: Station, tokenizer: Tokenizer, seed: int) -> None:
+        self.script = script
+        self._station = station
+        self._tokenizer = tokenizer
+        self._seed = seed
+
+    def reply(self, ask: Ask) -> Reply:
+        """Match the request and make ready to compose; raises stage.Unmatched."""
+        try:
+            matched = self.script.match(ask)
+        except NoReply as missing:
+            raise Unmatched(missing.body()) from None
+        voice: Any = getattr(self._station, "voice", None)
+
+        def generate(heard: Ask) -> tuple[Generation, ...]:
+            return compose(matched, heard, self._tokenizer, seed=self._seed, voice=voice)
+
+        return Reply(
+            generate=generate,
+            faults=tuple(use.call or use.to_entry() for use in matched.reply.faults),
+            timing=matched.reply.timing,
+            key=matched.key if matched.stateless else None,
+            ordinal=matched.ordinal,
+            name=matched.reply.where or f"replies[{matched.index}]",
+        )
+
+
+class House:
+    """Everything that a server serves. ``notes``: what the user should know (stand-in layouts, options without effect)."""
+
+    def __init__(
+        self,
+        scenarios: Mapping[str, Scenario],
+        default: Scenario,
+        choices: Choices = Choices(),
+        *,
+        now: Callable[[], float] = time.time,
+        sink: TextIO | None = None,
+    ) -> None:
+        self.choices = choices
+        self.notes: list[str] = []
+        self._now = now
+        self._tokenizers: dict[str | None, Tokenizer] = {}
+        self._scripts: dict[str, Script] = {}
+        stages = {name: self.stage(scenario) for name, scenario in scenarios.items()}
+        default_stage = stages.get(default.name) or self.stage(default)
+        self.fake = Fake(stages, default_stage, now=now, journal=Journal(sink=sink))
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | None,
+        choices: Choices = Choices(),
+        *,
+        now: Callable[[], float] = time.time,
+        sink: TextIO | None = None,
+    ) -> House:
+        """Scenarios of a file or a folder; without a path a plain auto scenario. Raises ScenarioError, LayoutError."""
+        scenarios = {} if path is None else load_set(path, read_fault=parse_fault)
+        chosen = None if path is None else default_of(path, scenarios)
+        return cls(scenarios, chosen or plain_auto(), choices, now=now, sink=sink)
+
+    # ---------------------------------------------------------------- building
+
+    def tokenizer(self, name: str | None) -> Tokenizer:
+        """A tokenizer by name or path, loaded once."""
+        if name not in self._tokenizers:
+            self._tokenizers[name] = load(name)
+        return self._tokenizers[name]
+
+    def stage(self, scenario: Scenario, *, layout: str | None = None, faults: Sequence[Any] = ()) -> Stage:
+        """A scenario on the server it asks for. ``layout`` wins over everything."""
+        server, choices = scenario.server, self.choices
+        found = find(layout or choices.layout or server.layout or DEFAULT_LAYOUT)
+        if found.note:
+            self._note(found.note)
+        tokenizer = self.tokenizer(choices.tokenizer or server.tokenizer)
+        station = found.layout.start(self._launch(found, scenario, tokenizer))
+        for note in getattr(station, "notes", ()):
+            self._note(f"{found.layout.name}: {note}")
+        script = Script(scenario)
+        self._scripts[scenario.name] = script
+        return Stage(
+            scenario.name,
+            found.layout,
+            station,
+            ScriptSource(script, station, tokenizer, choices.seed),
+            now=self._now,
+            seed=choices.seed,
+            faults=(*choices.faults, *faults),
+            plans=choices.plans,
+        )
+
+    def _launch(self, found: Found, scenario: Scenario, tokenizer: Tokenizer) -> Launch:
+        server, choices = scenario.server, self.choices
+        return Launch(
+            tokenizer=tokenizer,
+            options=(*server.options, *choices.options),
+            env={**server.env, **choices.env},
+            model=choices.model or server.model,
+            engine={"weight_version": "default"},
+            extra={} if found.asked_version is None else {"version": found.asked_version},
+        )
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+    # ------------------------------------------------------------------- admin
+
+    def put(self, name: str, text: str) -> None:
+        """Load a scenario from text under this name, in place of one of the same name; raises ScenarioError."""
+        scenario = from_text(text, name, read_fault=parse_fault)
+        self.fake.stages[name] = self.stage(scenario)
+
+    def remove(self, name: str) -> bool:
+        """Unload a scenario; False when there is none of that name."""
+        self._scripts.pop(name, None)
+        return self.fake.stages.pop(name, None) is not None
+
+    def reset(self) -> None:
+        """Counters, ordinals and journal as freshly started; what was loaded stays."""
+        for script in self._scripts.values():
+            script.reset()
+        self.fake.reset()
+
+    def scenario_rows(self) -> list[dict[str, Any]]:
+        """Loaded scenarios, for the admin API."""
+        rows: list[dict[str, Any]] = []
+        for stage in {id(each): each for each in (*self.fake.stages.values(), self.fake.default)}.values():
+            script = self._scripts[stage.name]
+            rows.append(
+                {
+                    "name": stage.name,
+                    "default": stage is self.fake.default,
+                    "layout": stage.layout.name,
+                    "title": script.scenario.title,
+                    "replies": len(script.scenario.replies),
+                    "unused": script.unused(),
+                }
+            )
+        return rows
+
+    def verdict(self) -> dict[str, Any]:
+        """What a run's owner wants to know: unmatched requests, and one-shot replies that nobody asked for."""
+        unused = {name: script.unused() for name, script in self._scripts.items()}
+        unused = {name: rows for name, rows in unused.items() if rows}
+        journal = self.fake.journal
+        return {
+            "exchanges": journal.total,
+            "unmatched": journal.unmatched,
+            "unused": unused,
+            "ok": journal.total > 0 and not journal.unmatched and not unused,
+        }
+
+
+def layout_of(name: str | None) -> Layout:
+    """The layout of that name, the newest vLLM without one."""
+    return find(name or DEFAULT_LAYOUT).layout
+
+
+__all__ = ["Choices", "House", "ScenarioError", "ScriptSource", "layout_of"]
