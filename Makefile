@@ -1,0 +1,48 @@
+# make test   everything: lint, types, tests (installs into .venv first)
+# make demo   the main job on a fresh machine: a real client against the fake, with a verdict
+# make lint   ruff and pyright alone        make bench  benchmarks
+
+PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := .demo/venv
+PYTEST_ARGS ?= -n auto
+
+.PHONY: test demo lint types unit bench fidelity clean
+.DEFAULT_GOAL := test
+
+test: lint types unit
+
+$(VENV)/.installed: pyproject.toml hatch_build.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fakellm needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+unit: $(VENV)/.installed
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+fidelity: $(VENV)/.installed
+	$(BIN)/fakellm fidelity
+
+bench: $(VENV)/.installed
+	for benchmark in benchmarks/bench_*.py; do $(BIN)/python $$benchmark || exit 1; done
+
+$(DEMO)/.installed: pyproject.toml hatch_build.py conformance/adapters/openai-python/requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fakellm needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	test -x $(DEMO)/bin/python || $(PYTHON) -m venv $(DEMO)
+	$(DEMO)/bin/python -m pip install --quiet . --requirement conformance/adapters/openai-python/requirements.txt
+	touch $@
+
+demo: $(DEMO)/.installed
+	conformance/demo.sh $(DEMO)/bin
+
+clean:
+	rm -rf $(VENV) .demo report dist .pytest_cache .ruff_cache .hypothesis
