@@ -10,8 +10,6 @@ from ..observation import Kind, May, Mode, Observation
 from .base import BOTH, CLIENT, NOTHING, exchange_check, failed, passed
 from .oracle import Pair, Rule, candidates, exposed, got_capture, miscounted, pairs, permission, rule_of
 
-ENDED_BY_TOKEN = frozenset({"stop", "completed"})
-"""Reasons under which the last token is the end token, which no text shows."""
 RETOKENISED = (
     "https://github.com/rllm-org/rllm/issues/816",
     "https://github.com/eval-protocol/python-sdk/pull/457",
@@ -44,10 +42,7 @@ def text_decodes(observation: Observation) -> Sequence[Finding]:
         if pair.got is None or pair.got.text is None or pair.number >= len(observation.truth.token_bytes):
             continue
         tried = True
-        shown = observation.truth.token_bytes[pair.number]
-        if pair.truth is not None and pair.truth.finish_reason in ENDED_BY_TOKEN:
-            shown = shown[:-1]
-        decoded = b"".join(shown).decode("utf-8", errors="replace")
+        decoded = b"".join(observation.truth.token_bytes[pair.number]).decode("utf-8", errors="replace")
         if pair.got.text != decoded:
             where = f"choices[{pair.number}].text"
             return [failed("text is not what the tokens spell", where=where, expected=decoded, got=pair.got.text)]

@@ -1,0 +1,24 @@
+"""Every mutant client by its name, for the kill matrix and for ``--adapter``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from . import hearing, spoiling, trusting
+from .reference import Reference
+
+_BASES = (Reference, spoiling.Editing, trusting.Careless)
+
+
+def kebab(name: str) -> str:
+    """``DropLastLogprob`` -> ``drop-last-logprob``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+CLIENTS: Mapping[str, type[Reference]] = {
+    kebab(one.__name__): one
+    for module in (spoiling, trusting, hearing)
+    for one in vars(module).values()
+    if isinstance(one, type) and issubclass(one, Reference) and one not in _BASES
+}
