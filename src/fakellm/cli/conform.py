@@ -1,11 +1,12 @@
-"""``fakellm conform client|gateway|server|smoke|list`` and ``fakellm report``: options in, verdict and exit code out."""
+"""``fakellm conform client|gateway|server|smoke|list`` and ``fakellm report``: options in, verdict and exit code
+out."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,13 +38,13 @@ def _shared(function: F) -> F:
     options = [
         click.option("--profile", type=click.Choice(["capture-client", "sdk"]), default="capture-client",
                      show_default=True, help="Which set of cases."),
-        click.option("--layout", "layouts", metavar="L,...", help="Layouts to run on, instead of the client's or the default."),
+        click.option("--layout", "layouts", metavar="L,...", help="Layouts to run on."),
         click.option("--extended", is_flag=True, help="Everything, not only the core."),
         click.option("--only", multiple=True, metavar="GLOB", help="Only these cases (*, ** and ?; may be repeated)."),
         click.option("--shard", metavar="I/N", help="Only the I-th of N parts; merge with `fakellm report`."),
         click.option("--baseline", type=click.Path(path_type=Path), help="Known losses: fakellm-baseline.yaml."),
         click.option("--write-baseline", type=click.Path(path_type=Path), help="Write today's failures as a baseline."),
-        click.option("--report-dir", type=click.Path(path_type=Path), help="Write report.jsonl, junit.xml, summary.md, ..."),
+        click.option("--report-dir", type=click.Path(path_type=Path), help="Write report.jsonl, junit.xml ..."),
         click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML to this file."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text."),
         click.option("--strict", is_flag=True, help="Warnings (SHOULD) are red as well."),

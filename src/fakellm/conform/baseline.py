@@ -1,10 +1,11 @@
 """What a client is known to lose: ``fakellm-baseline.yaml``, judged per check (CONFORMANCE section 7).
 
-An entry names a check, a glob of cases and a reason. It excuses failures, never errors and never what was not tested. An
-entry that names nothing of the suite, or contradicts another, is an error of the file (exit 4); one whose findings all
-pass now is stale (exit 1); one that has expired is ignored and named. Time and CI come in as arguments.
+An entry names a check, a glob of cases and a reason. It excuses failures, never errors and never what was not tested.
+An entry that names nothing of the suite, or contradicts another, is an error of the file (exit 4); one whose findings
+all pass now is stale (exit 1); one that has expired is ignored and named. Time and CI come in as arguments.
 
-    - {check: align.completion-ids, case: "helper/**", reason: "the stream helper drops choice token_ids", issue: https://...}
+    - {check: align.completion-ids, case: "helper/**", reason: "the stream helper drops choice token_ids", issue:
+    https://...}
 """
 
 from __future__ import annotations
@@ -181,4 +182,5 @@ def written(findings: Iterable[Finding], passing: Iterable[tuple[str, str]]) -> 
             slug = globs.slug(finding.case)
             rows.add((finding.check, finding.case if (finding.check, slug) in passed else slug))
     entries = [{"check": check, "case": case, "reason": TODO} for check, case in sorted(rows)]
-    return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=120) if entries else "[]\n"
+    dump: Any = yaml.safe_dump  # pyright: ignore[reportUnknownMemberType]
+    return dump(entries, sort_keys=False, allow_unicode=True, width=120) if entries else "[]\n"

@@ -1,8 +1,8 @@
 """Cases: what is asked, what the fake plays, over which axes; as data in ``conformance/cases/*.yaml``.
 
 A file holds the templates of one area; :func:`expand` turns a template into concrete :class:`Case` values, one per
-combination of axes that the layout serves and the client declared. Ids are ``area/name[axis=value,...]``, axes sorted by
-name, append-only; a rename keeps ``was``. This module runs nothing and knows neither the fake nor a client.
+combination of axes that the layout serves and the client declared. Ids are ``area/name[axis=value,...]``, axes sorted
+by name, append-only; a rename keeps ``was``. This module runs nothing and knows neither the fake nor a client.
 
     area: ids
     defaults: {call: {prompt: "Say hello.", max_tokens: 16}, axes: {api: [chat], stream: [false, true]}}
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -86,9 +86,9 @@ class TemplateModel(BaseModel):
     core: bool | Literal["all"] | list[dict[str, AxisValue]] = True
     smoke: bool = False
     axes: dict[str, list[AxisValue]] = Field(default_factory=dict)
-    unless: list[dict[str, AxisValue]] = Field(default_factory=list)
+    unless: list[dict[str, AxisValue]] = Field(default_factory=list[dict[str, AxisValue]])
     call: CallModel = Field(default_factory=CallModel)
-    turns: list[TurnModel] = Field(default_factory=list)
+    turns: list[TurnModel] = Field(default_factory=list[TurnModel])
     server: dict[str, Any] = Field(default_factory=dict)
     say: Any = None
     reply: dict[str, Any] = Field(default_factory=dict)
@@ -155,7 +155,8 @@ class Case:
 
 
 def load(paths: Iterable[Path]) -> tuple[Template, ...]:
-    """Every template of the files, in order; raises CaseError naming file and field, and on a slug that is there twice."""
+    """Every template of the files, in order; raises CaseError naming file and field, and on a slug that is there
+    twice."""
     templates: list[Template] = []
     seen: dict[str, str] = {}
     for path in paths:
@@ -205,8 +206,9 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """``over`` on top of ``base``; mappings are merged key by key, everything else is replaced."""
     merged = dict(base)
     for key, value in over.items():
-        below = merged.get(key)
-        merged[key] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        below: Any = merged.get(key)
+        both = isinstance(below, dict) and isinstance(value, dict)
+        merged[key] = _merged(cast("Mapping[str, Any]", below), cast("Mapping[str, Any]", value)) if both else value
     return merged
 
 

@@ -2,8 +2,8 @@
 
 Checks are not owned by cases: every applicable check runs on every observation. A check of scope ``exchange`` judges
 one observation and returns exactly one finding, N/A included (several only where it names several places, all with
-the same outcome; none = "nothing here for me", counted as N/A); a check of scope ``run`` judges all observations of a run
-at once (their bodies of bytes may be trimmed). The registry is ``checks.all_checks()``. This module judges nothing.
+the same outcome; none = "nothing here for me", counted as N/A); a check of scope ``run`` judges all observations of a
+run at once (their bodies of bytes may be trimmed). The registry is ``checks.all_checks()``. This module judges nothing.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ RunJudge = Callable[[Sequence[Observation]], Sequence[Finding]]
 class Check:
     """One requirement.
 
-    ``id``: ``align.ids-vs-logprobs``. ``requirement``: one sentence with MUST, SHOULD or MAY. ``page``: the docstring that
-    ``explain`` prints. ``needs``: values that must be in ``supports.captures`` for it to arise (any one of them). ``modes``:
-    where it runs. ``sources``: links. Exactly one of ``judge`` and ``judge_run`` is there.
+    ``id``: ``align.ids-vs-logprobs``. ``requirement``: one sentence with MUST, SHOULD or MAY. ``page``: the docstring
+    that ``explain`` prints. ``needs``: values that must be in ``supports.captures`` for it to arise (any one of them).
+    ``modes``: where it runs. ``sources``: links. Exactly one of ``judge`` and ``judge_run`` is there.
     """
 
     id: str

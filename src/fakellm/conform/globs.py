@@ -1,7 +1,7 @@
 """Selecting cases by glob: ``*``, ``**`` and ``?``, nothing else; brackets are literal.
 
-``*`` is any run of characters without a slash, ``**`` any run at all, ``?`` one character that is no slash. A pattern is
-held against the whole id and against the slug (the id without its bracketed axes), so ``ids/nested*`` and
+``*`` is any run of characters without a slash, ``**`` any run at all, ``?`` one character that is no slash. A pattern
+is held against the whole id and against the slug (the id without its bracketed axes), so ``ids/nested*`` and
 ``ids/nested-under-choice[api=chat,layout=vllm-0.32.0,stream=true]`` both select. Pure text; knows no case.
 """
 

@@ -7,45 +7,51 @@ loop, so nothing is shared between threads. Needs aiohttp, imported when the hos
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..errors import LayoutError
+import orjson
+
+from ..ask import Ask, Request
+from ..context import SeededIds
+from ..errors import FakellmError, LayoutError
 from ..fake import Fake
-from ..journal import Exchange, Journal
+from ..faults.registry import parse as parse_fault
+from ..house import Choices, House
+from ..journal import Exchange
 from ..layouts import registry
-from ..stage import Stage
-from .. import tokenizer as tokenizers
+from ..layouts.base import Accessor
+from ..scenario.load import from_data
+from ..scenario.plain import plain_auto
+from ..stage import RequestContext
 from ..tokenizer import Tokenizer
-from .case import AUTO, Case
+from . import globs
+from .case import Case
+from .request import PATHS, Body, body_of
 
 SETTLE_SECONDS = 2.0
 """How long an exchange may take to end after the client has answered: a stall lasts at most 1 s."""
-StageBuilder = Callable[[str, Mapping[str, Any], int], Stage]
-"""(name, scenario as a mapping, seed) -> a stage ready to play it."""
 
 
 class Host:
     """Start it with ``async with``; then mount, run, unmount."""
 
-    def __init__(self, build: StageBuilder, *, seed: int = 0, host: str = "127.0.0.1") -> None:
-        self.tokenizer: Tokenizer = tokenizers.load()
+    def __init__(self, *, seed: int = 0, host: str = "127.0.0.1") -> None:
         self.seed = seed
         self.root_url = ""
-        self._build = build
+        self.house = House({}, plain_auto(), Choices(seed=seed, plans=False))
+        self.tokenizer: Tokenizer = self.house.tokenizer(None)
         self._bind = host
         self._runner: Any = None
-        self._fake: Fake | None = None
 
     async def __aenter__(self) -> Host:
         from aiohttp import web
 
         from ..server.app import make_app
 
-        default = self._build("conform-default", {"replies": [{"say": AUTO}]}, self.seed)
-        self._fake = Fake({}, default, now=time.time, journal=Journal(max_exchanges=10_000))
-        self._runner = web.AppRunner(make_app(self._fake), access_log=None, handle_signals=False)
+        self._runner = web.AppRunner(make_app(self.fake), access_log=None, handle_signals=False)
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._bind, 0, shutdown_timeout=0.5)
         await site.start()
@@ -58,12 +64,12 @@ class Host:
 
     @property
     def fake(self) -> Fake:
-        assert self._fake is not None
-        return self._fake
+        return self.house.fake
 
     def mount(self, token: str, case: Case) -> None:
         """Play the case's scenario under ``/c/TOKEN`` until ``unmount``."""
-        self.fake.mount(token, self._build(token, case.scenario, self.seed))
+        scenario = from_data(case.scenario, scenario_name(case), read_fault=parse_fault)
+        self.fake.mount(token, self.house.stage(scenario))
 
     def unmount(self, token: str) -> None:
         self.fake.unmount(token)
@@ -82,13 +88,35 @@ class Host:
                 return exchanges
             await asyncio.sleep(0.002)
 
-    def plays(self, case: Case) -> str | None:
-        """None when every fault of the case applies to its call there, else why not."""
-        return None
+    def body(self, case: Case) -> Body:
+        """The request that the case's first call asks for."""
+        accessors = self.accessors(case.layout, case.api, case.stream)
+        return body_of(case.call, case.api, case.stream, accessors, self.tokenizer.encode)
 
-    def accessors(self, layout: str, api: str, stream: bool) -> Sequence[Any]:
+    def plays(self, case: Case) -> str | None:
+        """None when the layout takes the case's call and every one of its faults applies there, else why not."""
+        if not case.faults:
+            return None
+        try:
+            stage = self.house.stage(from_data(case.scenario, scenario_name(case), read_fault=parse_fault))
+            context = RequestContext(time.time, SeededIds("plays"))
+            body = orjson.dumps(self.body(case).body)
+            headers = {"content-type": "application/json"}
+            ask = stage.station.receive(Request("POST", PATHS[case.api], headers=headers, body=body), context)
+            entries = [entry for reply in case.scenario["replies"] for entry in reply.get("faults", ())]
+            reasons = [parse_fault(entry).fault.applies(ask, stage.layout) for entry in entries if isinstance(ask, Ask)]
+        except FakellmError as problem:
+            return str(problem)
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def accessors(self, layout: str, api: str, stream: bool) -> Sequence[Accessor]:
         """The layout's accessor rows for an api and mode; empty when it does not serve them."""
         return registry.find(layout).layout.accessors.get((api, stream), ())
+
+
+def scenario_name(case: Case) -> str:
+    """The same for all variants of a case, so that a stream and a whole answer tell the same tokens."""
+    return re.sub(r"[^a-z0-9]+", "-", globs.slug(case.id)).strip("-")
 
 
 def built(layouts: Sequence[str]) -> list[str]:
@@ -103,26 +131,3 @@ def _stands_in(name: str) -> bool:
     except LayoutError:
         return False
     return True
-
-
-def scenario_stage(name: str, scenario: Mapping[str, Any], seed: int) -> Stage:
-    from ..generation import Choice, Generation, Token
-    from ..layouts.base import Launch
-    from ..stage import Reply
-    from ..capture import float32
-    tok = tokenizers.load()
-    layout = registry.find(scenario.get("server", {}).get("layout") or "vllm").layout
-    replies = scenario["replies"]
-    class S:
-        def reply(self, ask):
-            def gen(a):
-                out=[]
-                for pi, pr in enumerate(a.prompts):
-                    chs=[]
-                    for c in range(a.n):
-                        ids = list(tok.encode(f"Hello, world number {c}!"))+[tok.eos_ids[0]]
-                        chs.append(Choice(tuple(Token(i, tok.piece(i), float32(-0.1-0.01*k-0.3*c), 1) for k,i in enumerate(ids))))
-                    out.append(Generation(pr.token_ids, tuple(chs)))
-                return tuple(out)
-            return Reply(gen, tuple(replies[0].get("faults", ())))
-    return Stage(name, layout, layout.start(Launch(tokenizer=tok, max_model_len=32768)), S(), now=time.time, seed=seed)

@@ -115,8 +115,9 @@ class Truth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What left the fake: ``capture`` = the values in it after all faults, as a lenient reader finds them (``as-sent``).
-    ``carried``: values really on the wire, where ``[]`` counts as not on the wire. ``cut``: ended before its end."""
+    """What left the fake: ``capture`` = the values in it after all faults, as a lenient reader finds them
+    (``as-sent``). ``carried``: values really on the wire, where ``[]`` counts as not on the wire. ``cut``: ended before
+    its end."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()

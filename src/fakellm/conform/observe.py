@@ -1,15 +1,16 @@
 """From what the fake recorded and what the client answered to one :class:`Observation`.
 
 The truth is what the healthy layout tells for the request that really came in: the stage renders the same reply without
-faults, and the reference reader reads it. It is cross-checked with the values that were never bytes (the Told): where the
-two differ and the layout's accessor table declares no loss, the harness is wrong, and says so. Pure but for the stage.
+faults, and the reference reader reads it. It is cross-checked with the values that were never bytes (the Told): where
+the two differ and the layout's accessor table declares no loss, the harness is wrong, and says so. Pure but for the
+stage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -67,9 +68,7 @@ def heard(exchanges: Sequence[Exchange], api: str, began: float) -> Heard:
     body = _body_of(last)
     played = last.behind()
     if played is None:
-        return Heard(
-            upstream, Truth(capture=Capture(), error=last.wire.status), _sent(last, body, None)
-        )
+        return Heard(upstream, Truth(capture=Capture(), error=last.wire.status), _sent(last, body, None))
     return Heard(upstream, truth_of(last, played, body), _sent(last, body, played), _tampering(played))
 
 
@@ -89,10 +88,10 @@ def _received(exchange: Exchange, began: float) -> Received:
 
 def _body_of(exchange: Exchange) -> Mapping[str, Any]:
     try:
-        body = orjson.loads(exchange.request.body)
+        body: Any = orjson.loads(exchange.request.body)
     except ValueError:
         return EMPTY
-    return body if isinstance(body, dict) else EMPTY
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else EMPTY
 
 
 def _table(exchange: Exchange) -> AccessorTable | None:
@@ -144,9 +143,7 @@ def truth_of(exchange: Exchange, played: Played, body: Mapping[str, Any]) -> Tru
     told: Told = stage.healthy(played)
     pieces = [[token.bytes.decode("utf-8", "replace") for token in _sampled(played, one)] for one in told.choices]
     choices = tuple(
-        replace(choice, token_texts=tuple(pieces[place]))
-        if place < len(pieces)
-        else choice
+        replace(choice, token_texts=tuple(pieces[place])) if place < len(pieces) else choice
         for place, choice in enumerate(capture.by_index())
     )
     return Truth(

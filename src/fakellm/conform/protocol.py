@@ -1,8 +1,8 @@
 """The adapter protocol, version 1: newline-delimited JSON, one object a line (CONFORMANCE section 4).
 
 Messages to the adapter are plain mappings; what it answers is validated here by pydantic models, of which the shipped
-JSON schemas (``schemas/``) are made. Lists admit any scalar: a client that hands on string ids has a failure of its own,
-it does not violate the protocol. This module knows no process and no pipe.
+JSON schemas (``schemas/``) are made. Lists admit any scalar: a client that hands on string ids has a failure of its
+own, it does not violate the protocol. This module knows no process and no pipe.
 """
 
 from __future__ import annotations

@@ -17,14 +17,16 @@ from ..errors import FakellmError
 from .baseline import RUN, Baseline
 from .case import Case
 from .check import Check
+from .checks import usable
 from .drivers.base import Driver, Patience
 from .finding import Finding, Level, Outcome
 from .host import Host
+from .light import lightened, to_json
 from .observation import Ending, Kind, May, Mode, Observation, Situation, Supports
-from .observe import Heard, HarnessError, heard
+from .observe import HarnessError, Heard, heard
 from .protocol import RunModel, RunnerError
 from .report.records import CaseRecord, Footer, Writer
-from .request import Body, body_of
+from .request import Body
 from .strip import strip_of
 from .verdict import Standing, Tally, Verdict, Word, is_red
 
@@ -99,8 +101,7 @@ async def _run_case(run: Run, case: Case, number: int) -> None:
 async def _run_turn(
     run: Run, case: Case, token: str, call: Mapping[str, Any], turn: int, before: tuple[Observation, ...]
 ) -> tuple[Observation, str]:
-    accessors = run.host.accessors(case.layout, case.api, case.stream)
-    body = body_of(call, case.api, case.stream, accessors, run.host.tokenizer.encode)
+    body = run.host.body(replace(case, call=call))
     seen = len(run.host.exchanges(token))
     run.seq += 1
     root = f"{run.host.root_url}/c/{token}"
@@ -231,12 +232,8 @@ def _late_problems(run: Run, case: Case) -> list[Finding]:
 
 def _remember(run: Run, observations: Sequence[Observation], verdicts: Sequence[Verdict]) -> None:
     run.tally.cases += 1
-    failed = any(v.finding.outcome is Outcome.FAIL and v.finding.level is Level.MUST for v in verdicts)
     for one in observations:
         run.tally.exchanges += bool(one.upstream)
-        if _carried_usable_ids(one):
-            run.tally.carrying += 1
-            run.tally.usable += _has_ids(one) and not failed
         run.light.append(lightened(one))
     for verdict in verdicts:
         finding = verdict.finding
@@ -246,31 +243,6 @@ def _remember(run: Run, observations: Sequence[Observation], verdicts: Sequence[
             run.passing.add((finding.check, finding.case))
         if is_red(finding) or finding.outcome is Outcome.FAIL:
             run.failing.append(verdict)
-
-
-def _carried_usable_ids(one: Observation) -> bool:
-    """Whether completion ids were on the wire that a client may use (not those of an answer it has to refuse)."""
-    if one.sent is None or "completion_token_ids" not in one.sent.carried:
-        return False
-    refused = frozenset({May.REFUSE})
-    return not any(fault.client_may == refused for fault in one.case.faults)
-
-
-def _has_ids(one: Observation) -> bool:
-    capture = one.ending.capture
-    return capture is not None and bool(capture.choices) and all(c.completion_token_ids for c in capture.choices)
-
-
-def lightened(one: Observation) -> Observation:
-    """The observation without bytes and truth's display values: what run-level checks keep."""
-    sent = None if one.sent is None else replace(one.sent, body=b"", headers=())
-    return replace(
-        one,
-        sent=sent,
-        upstream=tuple(replace(received, body=b"", headers=()) for received in one.upstream),
-        downstream=None if one.downstream is None else replace(one.downstream, body=b"", request_body=b""),
-        siblings=(),
-    )
 
 
 def _record(
@@ -304,6 +276,7 @@ def _record(
         reproduce=run.reproduce(case.id),
         stderr=stderr[-4000:] if troubled else "",
         evidence=_evidence(last) if last is not None and (troubled or run.evidence) else {},
+        observed=tuple(to_json(one) for one in observations) if run.evidence else (),
         not_detectable=bool(last and any(f.client_may == frozenset({May.AS_SENT}) for f in last.case.faults)),
     )
 
@@ -341,6 +314,7 @@ def _text(body: bytes) -> str:
 def judge_run(run: Run, *, untested: bool = True) -> tuple[Verdict, ...]:
     """The findings about the run as a whole: checks over all observations, and MUSTs that nothing exercised."""
     findings: list[Finding] = []
+    run.tally.usable, run.tally.carrying = usable(run.light)
     for check in run.checks:
         if check.judge_run is not None and run.light:
             findings += check.judge_run(run.light)

@@ -30,8 +30,8 @@ from .drivers.in_process import ExtractDriver, InProcessDriver
 from .drivers.per_case import PerCaseDriver
 from .drivers.process import ProcessDriver
 from .finding import Outcome
-from .host import Host, built, scenario_stage
-from .observation import Mode, Supports
+from .host import Host, built
+from .observation import Mode, Observation, Supports
 from .protocol import PROTOCOL, RunnerError
 from .report.jsonl import JsonlWriter
 from .report.junit import JUnitWriter
@@ -39,6 +39,7 @@ from .report.records import CaseRecord, Footer, Header, Writer
 from .report.summary import BadgeWriter, SummaryWriter
 from .run import Run, error_finding, finish, judge_run, run_cases
 from .select import Selection, Wanted, select
+from .strip import strip_of
 from .verdict import Verdict
 
 DEFAULT_LAYOUTS = ("vllm-0.32.0", "sglang-0.5.23")
@@ -136,7 +137,7 @@ async def conform_client(
         supports = await driver.start()
         stack.push_async_callback(_quietly_stopped, driver)
         layouts = tuple(built(options.layouts or supports.layouts or DEFAULT_LAYOUTS))
-        host = await stack.enter_async_context(Host(scenario_stage, seed=options.seed))
+        host = await stack.enter_async_context(Host(seed=options.seed))
         selection = select(templates, _wanted(options, layouts), supports, _served(host), host.plays)
         baseline = _baseline(options, checks, templates, host, today)
         with _writers(options) as files:
@@ -235,10 +236,35 @@ def _about_the_run(run: Run, stopped: RunnerError | None, *, untested: bool) -> 
         run.tally.add(verdict)
         run.failing.append(verdict)
         verdicts.append(verdict)
-    shown = [verdict for verdict in verdicts if verdict.finding.outcome is not Outcome.NOT_APPLICABLE]
-    record = CaseRecord(id=baselines.RUN, title="The run as a whole", verdicts=shown, reproduce=run.reproduce(""))
+    record = run_record(run.light, verdicts, run.reproduce)
     for writer in run.writers:
         writer.case(record)
+
+
+def run_record(
+    light: Sequence[Observation], verdicts: Sequence[Verdict], reproduce: Callable[[str], str]
+) -> CaseRecord:
+    """The record of the run as a whole; of a finding that points at a case, the strip and the command of that case."""
+    shown = [verdict for verdict in verdicts if verdict.finding.outcome is not Outcome.NOT_APPLICABLE]
+    by_case = {one.case.id: one for one in light}
+    strips: dict[str, Any] = {}
+    commands: dict[str, str] = {}
+    for verdict in shown:
+        finding = verdict.finding
+        if finding.outcome is not Outcome.FAIL or finding.check in commands:
+            continue
+        commands[finding.check] = reproduce(finding.case if finding.case in by_case else "")
+        strip = strip_of(by_case[finding.case], finding) if finding.case in by_case else None
+        if strip is not None:
+            strips[finding.check] = strip.to_json()
+    return CaseRecord(
+        id=baselines.RUN,
+        title="The run as a whole",
+        verdicts=shown,
+        strips=strips,
+        commands=commands,
+        reproduce=reproduce(""),
+    )
 
 
 def _reproduce(target: ClientTarget, options: Options, layouts: Sequence[str]) -> Callable[[str], str]:

@@ -90,8 +90,8 @@ def is_red(finding: Finding) -> bool:
 
 @dataclass(slots=True)
 class Tally:
-    """What a run counted so far. ``cases`` ran; ``exchanges`` reached the fake; ``usable`` of ``carrying`` exchanges that
-    carried ids were captured with them."""
+    """What a run counted so far. ``cases`` ran; ``exchanges`` reached the fake; ``usable`` of ``carrying`` exchanges
+    that carried ids were captured with them."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     cases: int = 0

@@ -1,8 +1,8 @@
 """What every client driver is: start it, give it errands, stop it.
 
-A driver turns one :class:`Errand` (a ``run`` message) into one :class:`Reply`. What the client did wrong is in the reply's
-ending; what the adapter did wrong is raised as RunnerError, or, when it shows only later, stands in ``problems``. A
-driver knows nothing of cases, truth or verdicts.
+A driver turns one :class:`Errand` (a ``run`` message) into one :class:`Reply`. What the client did wrong is in the
+reply's ending; what the adapter did wrong is raised as RunnerError, or, when it shows only later, stands in
+``problems``. A driver knows nothing of cases, truth or verdicts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Clients in this process: ``--adapter pkg.module:Name`` and ``--extract pkg.module:function``.
 
-An in-process adapter is an object (or a class, made without arguments) with ``client`` and ``supports`` mappings, spelled
-as in the answer to ``start``, and ``run(message) -> answer``, sync or async, spelled as on the wire but without ``seq``.
-An extractor is a function ``(body, content_type) -> capture`` to which the driver feeds reply bytes; its attribute
-``supports`` (or the module's ``SUPPORTS``) says what it reads. Exceptions are the client's own crash.
+An in-process adapter is an object (or a class, made without arguments) with ``client`` and ``supports`` mappings,
+spelled as in the answer to ``start``, and ``run(message) -> answer``, sync or async, spelled as on the wire but without
+``seq``. An extractor is a function ``(body, content_type) -> capture`` to which the driver feeds reply bytes; its
+attribute ``supports`` (or the module's ``SUPPORTS``) says what it reads. Exceptions are the client's own crash.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``--per-case``: the command runs once per case, so that any test program of a client is an adapter.
 
-It gets FAKELLM_BASE_URL, FAKELLM_ROOT_URL, FAKELLM_CASE and FAKELLM_REQUEST in its environment and the base URL as its last
-argument. When its last line on stdout is a JSON capture, that is judged; otherwise only what it sent is.
+It gets FAKELLM_BASE_URL, FAKELLM_ROOT_URL, FAKELLM_CASE and FAKELLM_REQUEST in its environment and the base URL as its
+last argument. When its last line on stdout is a JSON capture, that is judged; otherwise only what it sent is.
 """
 
 from __future__ import annotations

@@ -175,7 +175,8 @@ class ProcessDriver:
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         process = self._process
-        assert process is not None and process.stdin is not None
+        assert process is not None
+        assert process.stdin is not None
         try:
             process.stdin.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")
             await process.stdin.drain()

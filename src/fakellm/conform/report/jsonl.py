@@ -46,12 +46,13 @@ class JsonlWriter:
             "absent": record.absent,
             "strips": record.strips,
             "reproduce": record.reproduce,
+            "commands": record.commands,
             "stderr": record.stderr,
             "evidence": record.evidence,
             "observed": record.observed,
             "not_detectable": record.not_detectable,
         }
-        self._write({key: value for key, value in row.items() if value not in ("", {}, None, False)})
+        self._write({key: value for key, value in row.items() if value not in ("", {}, (), [], None, False)})
         self._cases += 1
         for verdict in record.verdicts:
             self._write(finding_to_json(verdict))
@@ -116,8 +117,9 @@ def _assembled(rows: Sequence[Mapping[str, Any]], path: Path) -> ReadReport:
         else:
             raise CaptureError(f"holds a {row.get('type')!r} where none can stand", where=str(path))
     for case_id, head in heads.items():
-        known = {key: value for key, value in head.items() if key in CaseRecord.__slots__}
-        report.cases[case_id] = CaseRecord(**{**known, "verdicts": tuple(verdicts[case_id])})
+        known: dict[str, Any] = {key: value for key, value in head.items() if key in CaseRecord.__slots__}
+        known["verdicts"] = tuple(verdicts[case_id])
+        report.cases[case_id] = CaseRecord(**known)
     return report
 
 

@@ -1,7 +1,8 @@
 """``junit.xml``: one suite per area, one case per case id, one ``<failure type=check>`` per failing MUST.
 
-UNTESTED and ERROR are ``<error>``, N/A and expected failures ``<skipped>``; a case has one of each at most where the format
-knows only one, and the attributes of suites count what is really inside. Characters that XML forbids are replaced.
+UNTESTED and ERROR are ``<error>``, N/A and expected failures ``<skipped>``; a case has one of each at most where the
+format knows only one, and the attributes of suites count what is really inside. Characters that XML forbids are
+replaced.
 """
 
 from __future__ import annotations

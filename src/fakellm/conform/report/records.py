@@ -41,8 +41,9 @@ class Header:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseRecord:
     """One case that ran. ``verdicts``: one per applicable check (N/A only counted, in ``absent``). ``strips``: check ->
-    the alignment strip of its failing finding. ``evidence``: the sides' bytes as text, capped. ``observed``: what run-level
-    checks need to know of it when reports are merged."""
+    the alignment strip of its failing finding. ``reproduce``: the command that runs the case alone; ``commands``: check
+    -> command, where findings about the run point at cases of their own. ``evidence``: the sides' bytes as text,
+    capped. ``observed``: what run-level checks need to know of it when reports are merged (one row per turn)."""
 
     id: str
     title: str = ""
@@ -54,9 +55,10 @@ class CaseRecord:
     absent: int = 0
     strips: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     reproduce: str = ""
+    commands: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     stderr: str = ""
     evidence: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    observed: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    observed: Sequence[Mapping[str, Any]] = ()
     not_detectable: bool = False
 
 
@@ -135,7 +137,7 @@ def finding_from_json(row: Mapping[str, Any]) -> Verdict:
 
 def _plain(value: Any) -> Any:
     """What JSON can hold, short: non-finite numbers as words, tuples as lists, bytes and the rest as text."""
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ..finding import Finding, Outcome
 from ..strip import MISSING
-from ..verdict import Exit, Standing, Verdict, Word, label
+from ..verdict import Exit, Standing, Verdict, Word, is_red, label
 from .records import CaseRecord, Footer, Header
 from .summary import counts_line, yield_line
 
@@ -58,18 +58,30 @@ class TerminalWriter:
             self._progress.advance(self._task)
         self._undetectable += record.not_detectable
         for verdict in record.verdicts:
-            if verdict.finding.outcome in (Outcome.FAIL, Outcome.ERROR, Outcome.UNTESTED):
+            if verdict.finding.outcome in (Outcome.FAIL, Outcome.ERROR) or is_red(verdict.finding):
                 self._by_check.setdefault(verdict.finding.check, []).append((verdict, record))
 
     def footer(self, footer: Footer) -> None:
         self._progress.stop()
         if not self._verdict:
             return
-        self._out.print(Text(yield_line(footer.tally), "bold"))
+        self._print(Text(yield_line(footer.tally), "bold"))
         shown = sorted(self._by_check.items(), key=lambda row: _weight(row[1]))
         for check, rows in shown:
-            self._check(check, rows)
+            if not all(_only_untested(verdict) for verdict, _ in rows):
+                self._check(check, rows)
+        self._untested([check for check, rows in shown if all(_only_untested(verdict) for verdict, _ in rows)])
         self._totals(footer)
+
+    def _untested(self, checks: Sequence[str]) -> None:
+        """Requirements that nothing exercised: red, but there is no token to show."""
+        if checks:
+            self._print()
+            self._print(
+                Text.assemble(
+                    ("UNTESTED ", STYLES["UNTESTED"]), f"MUST, and no exchange exercised it: {', '.join(checks)}"
+                )
+            )
 
     def _check(self, check: str, rows: Sequence[tuple[Verdict, CaseRecord]]) -> None:
         unexpected = [row for row in rows if row[0].standing is not Standing.EXPECTED]
@@ -77,25 +89,28 @@ class TerminalWriter:
         name = label(verdict.finding)
         if not unexpected:
             reason = verdict.reason or ""
-            self._out.print(Text.assemble(("EXPECTED ", "dim"), check, f" in {len(rows)} cases: {printable(reason)}"))
+            self._print(Text.assemble(("EXPECTED ", "dim"), check, f" in {len(rows)} cases: {printable(reason)}"))
             return
         if self._quiet and name in ("NOTE", "WARN"):
             return
-        self._out.print()
-        self._out.print(
-            Text.assemble((f"{name} ", STYLES.get(name, "")), (check, "bold"), f" in {len(unexpected)} cases")
-        )
+        self._print()
+        self._print(Text.assemble((f"{name} ", STYLES.get(name, "")), (check, "bold"), f" in {len(unexpected)} cases"))
         requirement = self._requirements.get(check)
         if requirement:
-            self._out.print(Text(f"  {requirement}", "dim"))
+            self._print(Text(f"  {requirement}", "dim"))
         for each, _ in unexpected[:MAX_CASES]:
-            self._out.print(Text(f"  {each.finding.case}  {_sentence(each.finding)}"))
+            self._print(Text(f"  {each.finding.case}  {_sentence(each.finding)}"))
         if len(unexpected) > MAX_CASES:
-            self._out.print(Text(f"  … and {len(unexpected) - MAX_CASES} more", "dim"))
+            self._print(Text(f"  … and {len(unexpected) - MAX_CASES} more", "dim"))
         if check in record.strips:
             self._strip(record.strips[check])
-        if record.reproduce:
-            self._out.print(Text(f"  reproduce: {record.reproduce}", "dim"), soft_wrap=True)
+        command = record.commands.get(check, record.reproduce)
+        if command:
+            self._print(Text(f"  reproduce: {command}", "dim"))
+
+    def _print(self, text: Text | str = "") -> None:
+        """One line of a report stays one line, however narrow the terminal or the log."""
+        self._out.print(text, soft_wrap=True)
 
     def _strip(self, strip: Mapping[str, Any]) -> None:
         table = Table(box=None, padding=(0, 1), header_style="dim")
@@ -110,30 +125,34 @@ class TerminalWriter:
             table.add_row(*(Text(cell, style) for cell in cells))
         self._out.print(table)
         place = f"choice {strip['choice']}, {strip['of']} tokens, {strip['total']} in all"
-        self._out.print(
+        self._print(
             Text(f"  {place}: {printable(strip['diagnosis'])}" if strip["diagnosis"] else f"  {place}", "italic")
         )
 
     def _totals(self, footer: Footer) -> None:
         if self._by_check:
-            self._out.print()
+            self._print()
         for entry in footer.stale:
-            self._out.print(Text.assemble(("STALE ", "bold yellow"), f"passes now, take it out: {printable(entry)}"))
+            self._print(Text.assemble(("STALE ", "bold yellow"), f"passes now, take it out: {printable(entry)}"))
         for entry in footer.expired:
-            self._out.print(Text.assemble(("EXPIRED ", "yellow"), printable(entry)))
+            self._print(Text.assemble(("EXPIRED ", "yellow"), printable(entry)))
         pruned = f"; {self._header.pruned} cases pruned by what the client declares" if self._header else ""
         told = f"; {self._undetectable} not detectable by a client" if self._undetectable else ""
-        self._out.print(Text(f"{counts_line(footer.tally)}{pruned}{told}"))
-        client = self._header.client if self._header else {}
+        self._print(Text(f"{counts_line(footer.tally)}{pruned}{told}"))
+        client: Mapping[str, Any] = self._header.client if self._header else {}
         name = printable(f"{client.get('name', '')} {client.get('version', '')}".strip())
         exit_ = f" (exit {int(footer.exit_code)})" if footer.exit_code is not Exit.OK else ""
-        self._out.print(Text.assemble(f"{name}: " if name else "", (str(footer.word), WORD_STYLES[footer.word]), exit_))
+        self._print(Text.assemble(f"{name}: " if name else "", (str(footer.word), WORD_STYLES[footer.word]), exit_))
 
 
 def _weight(rows: Sequence[tuple[Verdict, CaseRecord]]) -> tuple[int, str]:
     order = ("ERROR", "FAIL", "UNTESTED", "WARN", "NOTE")
     unexpected = any(verdict.standing is not Standing.EXPECTED for verdict, _ in rows)
     return (0 if unexpected else 1) * 10 + order.index(label(rows[0][0].finding)), rows[0][0].finding.check
+
+
+def _only_untested(verdict: Verdict) -> bool:
+    return verdict.finding.outcome is Outcome.UNTESTED
 
 
 def _sentence(finding: Finding) -> str:
