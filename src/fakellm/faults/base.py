@@ -1,10 +1,10 @@
 """What a fault is: one small named unit with the family's one signature ``distort(subject, context) -> subject``.
 
-A fault works on one of four subjects on the way from request to bytes: ``ask`` (flags that a server ignores) and
-``told`` count as the layer *meaning*, ``rendering`` is *layout*, ``wire`` is *transport*. It is made by one of the
-decorators ``on_ask``, ``on_told``, ``on_rendering``, ``on_wire``, which turn a function into a frozen :class:`Fault`;
-``registry.py`` collects them. A fault never sees the Generation, a clock or a socket, and draws chance only from
-``context.rng``. This module knows no vendor.
+A fault works on one of four subjects on the way from request to bytes: ``ask`` (the request's JSON body, for flags
+that a server ignores: the layout reads it again without them) and ``told`` count as the layer *meaning*, ``rendering``
+is *layout*, ``wire`` is *transport*. It is made by one of the decorators ``on_ask``, ``on_told``, ``on_rendering``,
+``on_wire``, which turn a function into a frozen :class:`Fault`; ``registry.py`` collects them. A fault never sees the
+Generation, a clock or a socket, and draws chance only from ``context.rng``. This module knows no vendor.
 
     @on_told("completion-ids-doubled", family="completion-ids", may=REFUSE, values=("completion_token_ids",))
     def completion_ids_doubled(told: Told, context: FaultContext[Parameters]) -> Told:
@@ -13,7 +13,7 @@ decorators ``on_ask``, ``on_told``, ``on_rendering``, ``on_wire``, which turn a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -63,18 +63,20 @@ class AtToken(OnChoice):
     at: Annotated[int, Field(description="position of the token: 0 is the first, -1 the last")] = -1
 
 
-P = TypeVar("P", bound=Parameters)
+Body = Mapping[str, Any]
+"""The JSON body of a request: what faults of the hook ``ask`` work on."""
+P_co = TypeVar("P_co", bound=Parameters, covariant=True)
 S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
-class FaultContext(Generic[P]):
+class FaultContext(Generic[P_co]):
     """What a fault may look at besides its subject. ``ordinal``: how many requests the reply served before this one."""
 
     ask: Ask
     layout: Layout
     rng: Random
-    parameters: P
+    parameters: P_co
     ordinal: int = 0
     tokenizer: Tokenizer | None = None
 
@@ -157,7 +159,7 @@ class Maker(Generic[S]):
         return wrap
 
 
-on_ask = Maker[Ask]("ask")
+on_ask = Maker[Body]("ask")
 on_told = Maker[Told]("told")
 on_rendering = Maker[Rendering]("rendering")
 on_wire = Maker[Wire]("wire")
@@ -168,6 +170,6 @@ def accessors_of(ask: Ask, layout: Layout, value: str) -> tuple[Accessor, ...]:
     return tuple(place for place in layout.accessors.get((ask.api, ask.stream), ()) if place.value == value)
 
 
-def out_of_range(fault: str, what: str, at: int, length: int) -> FaultError:
-    """The error for a position that no sequence of the answer has."""
-    return FaultError(f"{fault}: position {at} is outside of the answer's {length} {what}", hint="-1 is the last one")
+def out_of_range(what: str, at: int, length: int) -> FaultError:
+    """The error for a position that no sequence of the answer has (composition adds which fault it was)."""
+    return FaultError(f"position {at} is outside of the answer's {length} {what}", hint="0 is the first, -1 the last")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from ..told import Score, Told, ToldChoice, ToldPrompt
+from .base import AtToken, out_of_range
 
 Kind = Literal["ids", "scores"]
 Pieces = list[list[Any]]
@@ -89,15 +90,45 @@ def find(pieces: Pieces, index: int) -> tuple[int, int]:
     raise IndexError(index)
 
 
-def replace_at(choice: ToldChoice, kind: Kind, at: int, change: Callable[[Any], Sequence[Any]]) -> ToldChoice | None:
-    """Replace the value at a position by others (none = it is dropped); None when there is no such position."""
-    pieces = pieces_of(choice, kind)
-    index = None if pieces is None else place(sum(map(len, pieces)), at)
-    if pieces is None or index is None:
-        return None
-    number, offset = find(pieces, index)
-    pieces[number][offset : offset + 1] = change(pieces[number][offset])
-    return with_pieces(choice, kind, pieces)
+def replace_at(told: Told, parameters: AtToken, kind: Kind, change: Callable[[Any], Sequence[Any]]) -> Told:
+    """Replace the value at a position by others (none = it is dropped), in the choices that the parameters name.
+
+    Raises FaultError when the position lies outside of every sequence; sequences that are not there do not count.
+    """
+    lengths: list[int] = []
+    reached: list[int] = []
+
+    def change_choice(choice: ToldChoice) -> ToldChoice:
+        pieces = pieces_of(choice, kind)
+        if pieces is None:
+            return choice
+        lengths.append(sum(map(len, pieces)))
+        index = place(lengths[-1], parameters.at)
+        if index is None:
+            return choice
+        reached.append(index)
+        number, offset = find(pieces, index)
+        pieces[number][offset : offset + 1] = change(pieces[number][offset])
+        return with_pieces(choice, kind, pieces)
+
+    changed = map_choices(told, parameters.choice, change_choice)
+    if any(lengths) and not reached:
+        raise out_of_range("ids" if kind == "ids" else "scores", parameters.at, max(lengths))
+    return changed
+
+
+def cumulated(pieces: Pieces) -> Pieces:
+    """Every step tells everything so far.
+
+    >>> cumulated([[1], [2, 3]])
+    [[1], [1, 2, 3]]
+    """
+    so_far: list[Any] = []
+    out: Pieces = []
+    for piece in pieces:
+        so_far = [*so_far, *piece]
+        out.append(so_far)
+    return out
 
 
 def map_scores(choice: ToldChoice, change: Callable[[Score], Score | None]) -> ToldChoice:
