@@ -24,8 +24,17 @@ class SeededIds:
         self._count += 1
         found = ""
         while len(found) < digits:
-            found += hashlib.blake2b(f"{self._seed}:{self._count}:{len(found)}".encode()).hexdigest()
-        return found[:digits]
+            drawn = hashlib.blake2b(f"{self._seed}:{self._count}:{len(found)}".encode(), digest_size=16).hexdigest()
+            found = uuid4_hex(drawn) + found
+        return found[-digits:]
+
+
+def uuid4_hex(drawn: str) -> str:
+    """32 random hex digits as a uuid4 has them: version 4, and a variant digit from 8 to b.
+
+    Servers cut their ids from the end of one, which is why vLLM's 16 digits begin with 8, 9, a or b.
+    """
+    return f"{drawn[:12]}4{drawn[13:16]}{'89ab'[int(drawn[16], 16) & 3]}{drawn[17:]}"
 
 
 class FixedContext:
@@ -70,7 +79,10 @@ class LiveContext:
     def hex(self, digits: int) -> str:
         if self._ids is not None:
             return self._ids.hex(digits)
-        return secrets.token_hex((digits + 1) // 2)[:digits]
+        found = ""
+        while len(found) < digits:
+            found = uuid4_hex(secrets.token_hex(16)) + found
+        return found[-digits:]
 
     def timing(self) -> Any:
         return self._timing

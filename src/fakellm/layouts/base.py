@@ -54,7 +54,8 @@ class Context(Protocol):
         ...
 
     def hex(self, digits: int) -> str:
-        """A fresh random hex string of so many digits, unique within the server's life."""
+        """A fresh random hex string, unique within the server's life: the last so many digits of a uuid4 (longer ones
+        hold several)."""
         ...
 
     def timing(self) -> Any:

@@ -11,11 +11,7 @@ from .frame import AnswerFacts
 def random_id(context: Context, running: Running) -> str:
     """A random id as vLLM makes it: 16 hex digits of the low half of a uuid4 (first digit 8, 9, a or b); in 0.10.2 all
     32 digits of it."""
-    digits = running.shape.id_digits
-    drawn = context.hex(digits)
-    if digits == 16:
-        return "89ab"[int(drawn[0], 16) % 4 if drawn[0] not in "89ab" else "89ab".index(drawn[0])] + drawn[1:]
-    return drawn
+    return context.hex(running.shape.id_digits)
 
 
 def answer_facts(prefix: str, ask: Ask, running: Running, context: Context) -> AnswerFacts:
