@@ -146,6 +146,7 @@ class House:
             seed=choices.seed,
             faults=(*choices.faults, *faults),
             plans=choices.plans,
+            tokenizer=tokenizer,
         )
 
     def _launch(self, found: Found, scenario: Scenario, tokenizer: Tokenizer) -> Launch:
@@ -193,14 +194,14 @@ class House:
                     "layout": stage.layout.name,
                     "title": script.scenario.title,
                     "replies": len(script.scenario.replies),
-                    "unused": script.unused(),
+                    "unused": [str(row) for row in script.unused()],
                 }
             )
         return rows
 
     def verdict(self) -> dict[str, Any]:
         """What a run's owner wants to know: unmatched requests, and one-shot replies that nobody asked for."""
-        unused = {name: script.unused() for name, script in self._scripts.items()}
+        unused = {name: [str(row) for row in script.unused()] for name, script in self._scripts.items()}
         unused = {name: rows for name, rows in unused.items() if rows}
         journal = self.fake.journal
         return {

@@ -24,6 +24,7 @@ from .generation import Generation
 from .layouts.base import Context, Layout, Station
 from .message import Frame, Rendering, Wire
 from .plan import Plan, make_plan
+from .tokenizer import Tokenizer
 from .told import Told
 
 MAX_PLANS = 1024
@@ -113,7 +114,8 @@ class _Known:
 
 
 class Stage:
-    """See the module's paragraph. ``faults``: played on every answer, before the reply's own."""
+    """See the module's paragraph. ``faults``: played on every answer, before the reply's own; some of them
+    need the ``tokenizer`` (another tokenisation of the same text)."""
 
     def __init__(
         self,
@@ -126,6 +128,7 @@ class Stage:
         seed: int = 0,
         faults: Sequence[Any] = (),
         plans: bool = True,
+        tokenizer: Tokenizer | None = None,
     ) -> None:
         self.name = name
         self.layout = layout
@@ -133,6 +136,7 @@ class Stage:
         self.source = source
         self.seed = seed
         self.faults = tuple(faults)
+        self.tokenizer = tokenizer
         self._now = now
         self._keeps_plans = plans
         self._plans: OrderedDict[bytes, _Known] = OrderedDict()
@@ -177,13 +181,22 @@ class Stage:
         return Answer(self._send(played, context), behind=lambda: played)
 
     def _play(self, ask: Ask, reply: Reply, context: RequestContext) -> Played:
-        distortion = compose(
-            (*self.faults, *reply.faults), ask, self.layout, seed=self.seed, ordinal=reply.ordinal
-        ) if self.faults or reply.faults else Distortion()
+        distortion = self._distortion(ask, reply, context) if self.faults or reply.faults else Distortion()
         heard = distortion.ask(ask)
         generations = reply.generate(heard)
         told = distortion.told(self.station.tell(heard, generations, context.timed(reply.timing)))
         return Played(ask, heard, reply, generations, told, distortion)
+
+    def _distortion(self, ask: Ask, reply: Reply, context: Context) -> Distortion:
+        return compose(
+            (*self.faults, *reply.faults),
+            ask,
+            self.layout,
+            seed=self.seed,
+            ordinal=reply.ordinal,
+            tokenizer=self.tokenizer,
+            receive=lambda request: self.station.receive(request, context),
+        )
 
     def _send(self, played: Played, context: Context) -> Wire:
         rendering = played.distortion.rendering(self.station.render(played.told, played.heard, context))
