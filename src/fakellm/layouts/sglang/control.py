@@ -1,0 +1,199 @@
+"""The routes that need no engine: health, models, information, tokenizer, and what RL trainers call.
+
+Pausing, weights and memory change the station's state and are answered in SGLang's words. Aborting a running request is
+the server's matter: here it only gets its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...ask import Ask, Request
+from ...message import Rendering
+from ..base import Context
+from . import answers
+from .bodies import Body, read_body
+from .info import loads, metrics_text, model_card, model_info, server_info
+from .route import Handler, Route
+from .schema import ANY, BOOL, REQUIRED, STR, Field, Model, nullable
+from .tokenizing import detokenize, tokenize
+from .traits import Trait
+
+if TYPE_CHECKING:
+    from .station import SglangStation
+
+_LOOSE = Model("Control", (), extra=True)
+_FLUSHED = (
+    "Cache flushed.\nPlease check backend logs for more details. "
+    "(When there are running or waiting requests, the operation will not be performed.)\n"
+)
+
+
+def _empty(request: Request, station: SglangStation, context: Context) -> Rendering:
+    return answers.empty_answer()
+
+
+def _greeting(request: Request, station: SglangStation, context: Context) -> Rendering:
+    return answers.json_answer(f"{'SGLang' if station.traits.has(Trait.GREETING) else 'Ollama'} is running")
+
+
+def _models(request: Request, station: SglangStation, context: Context) -> Rendering:
+    return answers.json_answer({"object": "list", "data": [model_card(station, int(context.now()))]})
+
+
+def _model(request: Request, station: SglangStation, context: Context) -> Rendering:
+    name = request.query["argument"]
+    if name != station.settings.model_name:
+        message = f"The model '{name}' does not exist"
+        return answers.nested(message, "invalid_request_error", "model", "model_not_found", 404)
+    return answers.json_answer(model_card(station, int(context.now())))
+
+
+def _model_info(request: Request, station: SglangStation, context: Context) -> Rendering:
+    return answers.json_answer(model_info(station))
+
+
+def _server_info(request: Request, station: SglangStation, context: Context) -> Rendering:
+    return answers.json_answer(server_info(station))
+
+
+def _loads(request: Request, station: SglangStation, context: Context) -> Rendering:
+    return answers.json_answer(loads(station, context.now()))
+
+
+def _metrics(request: Request, station: SglangStation, context: Context) -> Rendering:
+    if not station.settings.metrics:
+        return answers.detail(404, "Not Found")
+    return answers.text_answer(metrics_text(station), "text/plain; version=1.0.0; charset=utf-8")
+
+
+def _flush(request: Request, station: SglangStation, context: Context) -> Rendering:
+    return answers.plain_answer(_FLUSHED)
+
+
+def _abort(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    model = Model("AbortReq", (Field("rid", ANY, ""), Field("abort_all", BOOL, False)), dataclass=True)
+    body = _body(request, model, station)
+    if isinstance(body, Rendering):
+        return body
+    station.state.count("num_aborted_requests_total")
+    return answers.empty_answer()
+
+
+def _pause(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    body = _body(request, Model("PauseGenerationReqInput", (Field("mode", STR, "abort"),), dataclass=True), station)
+    if isinstance(body, Rendering):
+        return body
+    station.state.paused = True
+    return answers.json_answer({"message": "Generation paused successfully.", "status": "ok"})
+
+
+def _continue(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    body = _body(request, Model("ContinueGenerationReqInput", (), extra=True, dataclass=True), station)
+    if isinstance(body, Rendering):
+        return body
+    station.state.paused = False
+    return answers.json_answer({"message": "Generation continued successfully.", "status": "ok"})
+
+
+def _update_from_disk(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    name = "UpdateWeightFromDiskReqInput"
+    fields = (Field("model_path", STR, REQUIRED), Field("load_format", nullable(STR)), Field("weight_version", ANY))
+    body = _body(request, Model(name, fields, dataclass=True), station)
+    if isinstance(body, Rendering):
+        return body
+    station.state.model_path = body.values["model_path"]
+    message = "Succeeded to update model weights."
+    version = body.values["weight_version"]
+    if version is not None:
+        station.state.weight_version = version
+        message += f" Weight version updated to {version}."
+    return answers.json_answer({"success": True, "message": message, "num_paused_requests": 0})
+
+
+def _update_version(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    fields = (Field("new_version", STR, REQUIRED), Field("abort_all_requests", BOOL, True))
+    body = _body(request, Model("UpdateWeightVersionReqInput", fields, dataclass=True), station)
+    if isinstance(body, Rendering):
+        return body
+    version = body.values["new_version"]
+    station.state.weight_version = version
+    message = f"Weight version updated to {version}"
+    return answers.json_answer({"success": True, "message": message, "new_version": version})
+
+
+def _weights(message: str) -> Handler:
+    """A weight update that always succeeds; one that names a version makes it the server's."""
+
+    def handle(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+        body = _body(request, _LOOSE, station)
+        if isinstance(body, Rendering):
+            return body
+        version = body.sent.get("weight_version")
+        said = message
+        if isinstance(version, str):
+            station.state.weight_version = version
+            said += f" Weight version updated to {version}."
+        return answers.json_answer({"success": True, "message": said})
+
+    return handle
+
+
+def _memory(*, released: bool) -> Handler:
+    def handle(request: Request, station: SglangStation, context: Context) -> Rendering:
+        station.state.memory_released = released
+        return answers.json_answer(None)
+
+    return handle
+
+
+def _body(request: Request, model: Model, station: SglangStation) -> Body | Rendering:
+    """The body of a control route; one without required members may be missing."""
+    if not request.body and not any(member.default is REQUIRED for member in model.fields):
+        return Body({}, {member.name: member.default for member in model.fields})
+    struct = model.dataclass and station.traits.has(Trait.CONTROL_BY_MSGSPEC)
+    return read_body(request, model, station.traits, json_only=False, struct=struct)
+
+
+CONTROL: Mapping[str, Route] = {
+    "/": Route(("GET", "HEAD"), _greeting, Trait.OLLAMA),
+    "/health": Route(("GET",), _empty, access="open"),
+    "/health_generate": Route(("GET",), _empty, access="open"),
+    "/ping": Route(("GET",), _empty),
+    "/ready": Route(("GET",), _empty, Trait.READY, "open"),
+    "/v1/models": Route(("GET",), _models),
+    "/v1/models/*": Route(("GET",), _model),
+    "/get_model_info": Route(("GET",), _model_info),
+    "/model_info": Route(("GET",), _model_info, Trait.MODEL_INFO),
+    "/get_server_info": Route(("GET",), _server_info),
+    "/server_info": Route(("GET",), _server_info, Trait.MODEL_INFO),
+    "/v1/loads": Route(("GET",), _loads, Trait.LOADS),
+    "/metrics": Route(("GET",), _metrics, access="open"),
+    "/tokenize": Route(("POST",), tokenize, Trait.TOKENIZE),
+    "/v1/tokenize": Route(("POST",), tokenize, Trait.TOKENIZE),
+    "/detokenize": Route(("POST",), detokenize, Trait.TOKENIZE),
+    "/v1/detokenize": Route(("POST",), detokenize, Trait.TOKENIZE),
+    "/flush_cache": Route(("GET", "POST"), _flush, access="admin"),
+    "/abort_request": Route(("POST",), _abort, access="admin"),
+    "/pause_generation": Route(("POST",), _pause, access="admin"),
+    "/continue_generation": Route(("POST",), _continue, access="admin"),
+    "/update_weights_from_disk": Route(("POST",), _update_from_disk, access="admin"),
+    "/update_weights_from_tensor": Route(("POST",), _weights("Success"), access="admin"),
+    "/update_weights_from_distributed": Route(
+        ("POST",), _weights("Succeeded to update parameter online."), access="admin"
+    ),
+    "/update_weights_from_ipc": Route(("POST",), _weights("Succeeded to update model weights."), access="admin"),
+    "/init_weights_update_group": Route(
+        ("POST",), _weights("Succeeded to initialize custom process group."), access="admin"
+    ),
+    "/destroy_weights_update_group": Route(
+        ("POST",), _weights("Succeeded to destroy custom process group."), access="admin"
+    ),
+    "/begin_weight_update": Route(("POST",), _weights("Success"), Trait.WEIGHT_UPDATE_BRACKETS, "admin"),
+    "/end_weight_update": Route(("POST",), _weights("Success"), Trait.WEIGHT_UPDATE_BRACKETS, "admin"),
+    "/update_weight_version": Route(("POST",), _update_version, access="admin"),
+    "/release_memory_occupation": Route(("GET", "POST"), _memory(released=True), access="admin"),
+    "/resume_memory_occupation": Route(("GET", "POST"), _memory(released=False), access="admin"),
+}
+"""Path -> route."""

@@ -1,0 +1,61 @@
+"""The routes that run the engine by their own bodies: /generate, chat and completions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...ask import Ask, Request
+from ...message import Message, Rendering
+from ..base import Context
+from . import answers, chat_request, completions, native
+from .answers import Refusal
+from .bodies import read_body
+from .chat_body import chat_model
+from .contract import contract_error, crashes
+from .route import Route, openai_ask
+from .traits import Trait
+
+if TYPE_CHECKING:
+    from .station import SglangStation
+
+def generate(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    """/generate."""
+    body = read_body(request, native.BODY, station.traits, json_only=False)
+    if isinstance(body, Rendering):
+        return body
+    parameters = body.sent.get("sampling_params")
+    if station.traits.has(Trait.NATIVE_CONTRACT):
+        against = contract_error(parameters)
+        if against is not None:
+            return answers.json_answer({"error": against}, 400)
+    elif crashes(parameters):
+        return answers.crash()
+    try:
+        return native.read_ask(body.sent, body.values, request, station.engine, context)
+    except Refusal as refused:
+        if not body.values["stream"]:
+            return answers.native_error(refused.message)
+        value: dict[str, Any] = {"message": refused.message}
+        if station.traits.has(Trait.STREAM_ERROR_TYPED):
+            value |= {"type": "invalid_request_error", "code": 400, "retryable": False}
+        return answers.events((Message("error", {"error": value}, spelling="serde"),))
+
+
+def chat(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    """/v1/chat/completions."""
+    body = read_body(request, chat_model(station.traits.version), station.traits, json_only=True)
+    return body if isinstance(body, Rendering) else openai_ask(chat_request.read_ask, body, request, station, context)
+
+
+def completion(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    """/v1/completions."""
+    body = read_body(request, completions.BODY, station.traits, json_only=True)
+    return body if isinstance(body, Rendering) else openai_ask(completions.read_ask, body, request, station, context)
+
+
+ENGINE: Mapping[str, Route] = {
+    "/generate": Route(("POST", "PUT"), generate),
+    "/v1/chat/completions": Route(("POST",), chat),
+    "/v1/completions": Route(("POST",), completion),
+}

@@ -1,0 +1,201 @@
+"""The native route /generate: from its body to a Call, refusing what SGLang refuses in its words.
+
+Batches (lists of text, ids, sampling_params, scores) become items; ``n`` above one makes fresh ids and a list. Rendering
+is ``native_render.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...ask import Ask, Prompt, Request, Sampling, Wants
+from ..base import Context
+from .answers import Refusal
+from .call import Call, Item
+from .engine_rules import Engine
+from .schema import ANY, BOOL, DICT, INT, STR, Field, Model, either, listed, nullable
+
+_INTS = either(listed(listed(INT)), listed(INT))
+
+BODY = Model(
+    "GenerateReqInput",
+    (
+        Field("rid", nullable(either(STR, listed(STR)))),
+        Field("text", nullable(either(STR, listed(STR)))),
+        Field("input_ids", nullable(_INTS)),
+        Field("input_embeds", ANY),
+        Field("sampling_params", nullable(either(listed(DICT), DICT))),
+        Field("return_logprob", nullable(either(listed(BOOL), BOOL))),
+        Field("logprob_start_len", nullable(either(listed(INT), INT))),
+        Field("top_logprobs_num", nullable(either(listed(INT), INT))),
+        Field("token_ids_logprob", nullable(_INTS)),
+        Field("return_text_in_logprobs", BOOL, False),
+        Field("return_prompt_token_ids", BOOL, False),
+        Field("return_hidden_states", ANY, False),
+        Field("stream", BOOL, False),
+        Field("priority", nullable(INT)),
+        Field("lora_path", ANY),
+    ),
+    dataclass=True,
+)
+"""The members that matter here, in the order in which pydantic reports them; all others are ignored."""
+
+
+def read_ask(body: Mapping[str, Any], values: Mapping[str, Any], request: Request, engine: Engine, context: Context) -> Ask:
+    """The ask of a /generate body whose members were read; raises Refusal."""
+    call = _call(values, engine, context)
+    prompts = tuple(Prompt(item.token_ids, text) for item, text in zip(call.items, _texts(values, call), strict=True))
+    first = call.items[0]
+    parameters = _parameters(values, 0)
+    return Ask(
+        api="generate",
+        request=request,
+        body=body,
+        prompts=prompts,
+        model=engine.settings.model_name,
+        stream=call.stream,
+        n=call.n,
+        sampling=sampling_of(first, parameters),
+        wants=Wants(
+            prompt_token_ids=call.prompt_ids,
+            completion_token_ids=True,
+            logprobs=first.logprobs,
+            top_logprobs=first.top,
+            prompt_logprobs=first.top if 0 <= first.start_len < len(first.token_ids) and first.logprobs else None,
+            usage=True,
+        ),
+        request_id=values["rid"] if isinstance(values["rid"], str) else None,
+        ignored=tuple(name for name in body if name not in values),
+        options={"call": call},
+    )
+
+
+def sampling_of(item: Item, parameters: Mapping[str, Any]) -> Sampling:
+    """The neutral reading of what ends an item."""
+    limits = item.limits
+    return Sampling(
+        max_tokens=limits.max_new_tokens,
+        min_tokens=parameters.get("min_new_tokens") or 0,
+        stop=limits.stop,
+        stop_token_ids=tuple(sorted(limits.stop_token_ids)),
+        include_stop=limits.no_stop_trim,
+        ignore_eos=limits.ignore_eos,
+        skip_special_tokens=limits.skip_special_tokens,
+        temperature=parameters.get("temperature"),
+        seed=parameters.get("sampling_seed"),
+    )
+
+
+def _call(values: Mapping[str, Any], engine: Engine, context: Context) -> Call:
+    text, ids = values["text"], values["input_ids"]
+    if text is None and ids is None and values["input_embeds"] is None:
+        raise Refusal("Either text, input_ids or input_embeds should be provided.")
+    if text is not None and ids is not None and values["input_embeds"] is not None:
+        raise Refusal("Either text, input_ids or input_embeds should be provided.")
+    if text is None and ids is None:
+        raise Refusal(
+            "input_embeds is provided while disable_radix_cache is False. Please add `--disable-radix-cache` when you "
+            "launch the server if you want to use input_embeds as inputs."
+        )
+    single, prompts = _prompts(text, ids)
+    n = _samples(values["sampling_params"])
+    listed_answer = n > 1 or not single
+    rids = _rids(values["rid"], len(prompts), n, single, context)
+    sources = prompts if text is None else [engine.encode(prompt) for prompt in _each_text(prompts)]
+    items = tuple(
+        engine.item(
+            tuple(source),
+            _parameters(values, place),
+            logprobs=bool(_at(values["return_logprob"], place, False)),
+            start_len=_at(values["logprob_start_len"], place, -1),
+            top=_at(values["top_logprobs_num"], place, 0),
+            asked=_asked(values["token_ids_logprob"], place),
+        )
+        for place, source in enumerate(sources)
+    )
+    return Call(
+        items=items,
+        rids=rids,
+        n=max(n, 1),
+        stream=values["stream"],
+        listed=listed_answer,
+        text_in_logprobs=values["return_text_in_logprobs"] and not engine.settings.skip_tokenizer,
+        prompt_ids=values["return_prompt_token_ids"],
+    )
+
+
+def _each_text(prompts: Sequence[Any]) -> list[str]:
+    return [str(prompt) for prompt in prompts]
+
+
+def _prompts(text: Any, ids: Any) -> tuple[bool, list[Any]]:
+    """(is it one prompt, the prompts)."""
+    if text is not None:
+        return isinstance(text, str), [text] if isinstance(text, str) else list(text)
+    if not ids:
+        raise Refusal("input_ids cannot be empty.")
+    single = isinstance(ids[0], int)
+    return single, [ids] if single else list(ids)
+
+
+def _samples(parameters: Any) -> int:
+    if not parameters:
+        return 1
+    if isinstance(parameters, Mapping):
+        return _n(parameters)
+    counts = {_n(each) for each in parameters}
+    if len(counts) > 1:
+        raise Refusal("The parallel_sample_num should be the same for all samples in sample params.")
+    return counts.pop()
+
+
+def _n(parameters: Any) -> int:
+    count: Any = parameters.get("n", 1)
+    return count if isinstance(count, int) else 1
+
+
+def _rids(rid: Any, prompts: int, n: int, single: bool, context: Context) -> tuple[str, ...]:
+    """The id of every choice. Samples always get fresh ones; a batch makes its own from one word."""
+    if n > 1:
+        return tuple(context.hex(32) for _ in range(prompts * n))
+    if single:
+        return (rid if isinstance(rid, str) else context.hex(32),)
+    if isinstance(rid, str):
+        return tuple(f"{rid}_{place}" for place in range(prompts))
+    if rid is None:
+        return tuple(context.hex(32) for _ in range(prompts))
+    if len(rid) != prompts:
+        raise Refusal("The specified rids length mismatch with the batch_size for batch processing.")
+    twice = [each for each in dict.fromkeys(rid) if rid.count(each) > 1]
+    if twice:
+        raise Refusal(f"Duplicate request IDs detected within the request: {twice}")
+    return tuple(rid)
+
+
+def _parameters(values: Mapping[str, Any], place: int) -> Mapping[str, Any]:
+    parameters: Any = values["sampling_params"] or {}
+    return parameters if isinstance(parameters, Mapping) else parameters[min(place, len(parameters) - 1)]
+
+
+def _at(value: Any, place: int, default: Any) -> Any:
+    if value is None:
+        return default
+    if isinstance(value, list):
+        elements: list[Any] = value
+        return elements[place] if place < len(elements) else default
+    return value
+
+
+def _asked(value: Any, place: int) -> tuple[int, ...] | None:
+    if not value:
+        return None
+    row = _at(value, place, []) if isinstance(value[0], list) else value
+    return tuple(row) if row else None
+
+
+def _texts(values: Mapping[str, Any], call: Call) -> list[str | None]:
+    text = values["text"]
+    if isinstance(text, str):
+        return [text]
+    return list(text) if text is not None else [None] * len(call.items)

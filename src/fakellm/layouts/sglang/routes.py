@@ -1,0 +1,66 @@
+"""SGLang's routes: path and method to handler, with what the version has and who may come in.
+
+``find`` gives the handler of a request, or one that says 401, 404 or 405. Knows no body and no answer but these three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...ask import Request
+from ...message import Rendering
+from . import answers
+from .control import CONTROL
+from .engine_routes import ENGINE
+from .route import Handler, Route
+
+if TYPE_CHECKING:
+    from .station import SglangStation
+
+ROUTES: Mapping[str, Route] = {**ENGINE, **CONTROL}
+"""Every path; one that ends in ``/*`` takes the rest of the path as the query member ``argument``."""
+
+
+def find(request: Request, station: SglangStation) -> tuple[Handler, Request]:
+    """The handler of a request, and the request as it wants it."""
+    path = request.path.rstrip("/") or "/"
+    route, argument = _route(path)
+    if route is None or (route.since is not None and not station.traits.has(route.since)):
+        denied = _denied(request, "api", station)
+        return _saying(denied or answers.detail(404, "Not Found")), request
+    denied = _denied(request, route.access, station)
+    if denied is not None:
+        return _saying(denied), request
+    if request.method not in route.methods:
+        return _saying(answers.detail(405, "Method Not Allowed")), request
+    if argument is not None:
+        request = replace(request, query={**request.query, "argument": argument})
+    return route.handler, replace(request, path=path)
+
+
+def _saying(answer: Rendering) -> Handler:
+    return lambda request, station, context: answer
+
+
+def _route(path: str) -> tuple[Route | None, str | None]:
+    """The route of a path, with the rest of the path where a route takes one."""
+    if path in ROUTES:
+        return ROUTES[path], None
+    for prefix, route in ROUTES.items():
+        if prefix.endswith("/*") and path.startswith(prefix[:-1]):
+            return route, path[len(prefix) - 1 :]
+    return None, None
+
+
+def _denied(request: Request, access: str, station: SglangStation) -> Rendering | None:
+    """401 without the key that the route wants: the admin's, where there is one, for control routes, else the key."""
+    settings = station.settings
+    if access == "open" or request.method == "OPTIONS":
+        return None
+    wanted = settings.admin_api_key if access == "admin" and settings.admin_api_key else settings.api_key
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if not wanted or (scheme.lower() == "bearer" and given == wanted):
+        return None
+    return answers.json_answer({"error": "Unauthorized"}, 401)

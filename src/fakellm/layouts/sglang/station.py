@@ -1,0 +1,70 @@
+"""One running SGLang server: routes, authorisation, state; the three steps receive, tell, render.
+
+Routes are a table (``routes.py``); each reads its body, refuses in its own spelling or gives an Ask, and names its
+renderer by the ask's api. State that answers show (weight version, pause, stored responses) lives in ``State``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...ask import Ask, Request
+from ...generation import Generation
+from ...message import Rendering
+from ...told import Told
+from ..base import Context, Launch
+from . import options
+from .call import call_of
+from .engine import immediately
+from .engine_rules import Engine
+from .native_render import NativeRenderer
+from .parsers import AnswerParser, ParserChoice, check_names
+from .rendering import RENDERERS
+from .routes import find
+from .scores import Speller
+from .state import State
+from .telling import Parsing, Teller
+from .traits import Traits
+
+
+class SglangStation:
+    """A server of one version with its launch options; ``notes``: options that change nothing on this wire."""
+
+    def __init__(self, launch: Launch, traits: Traits) -> None:
+        self.traits = traits
+        self.launch = launch
+        self.settings = options.read(launch, traits)
+        check_names(self.settings.reasoning_parser, self.settings.tool_call_parser)
+        self.notes = self.settings.notes
+        self.tokenizer = launch.tokenizer
+        self.engine = Engine(self.tokenizer, self.settings, traits)
+        self.speller = Speller(self.tokenizer, traits)
+        self.native = NativeRenderer(traits, self.settings, self.speller)
+        self.state = State(self.settings.weight_version, self.settings.model_path)
+        self._teller = Teller(
+            self.tokenizer, traits, self.speller, self.settings.context_length, self.settings.stream_interval
+        )
+
+    def receive(self, request: Request, context: Context) -> Ask | Rendering:
+        """An Ask when an engine is needed, else the whole answer."""
+        handler, wanted = find(request, self)
+        return handler(wanted, self, context)
+
+    def tell(self, ask: Ask, generations: Sequence[Generation], context: Context) -> Told:
+        """Decode the truth as this server would tell it to this request."""
+        route: Any = ask.options.get("route")
+        chosen: ParserChoice | None = getattr(route, "parsers", None)
+        parsing: Callable[[], Parsing] | None = None if chosen is None else lambda: AnswerParser(chosen)
+        timing = context.timing()
+        due: Callable[[int], float] = immediately if timing is None else timing.due
+        return self._teller.tell(
+            call_of(ask), generations, weight_version=self.state.weight_version, parsing=parsing, due=due
+        )
+
+    def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
+        """The answer in the route's words."""
+        self.state.count("num_requests_total")
+        self.state.count("prompt_tokens_total", float(told.usage.prompt_tokens or 0))
+        self.state.count("generation_tokens_total", float(told.usage.completion_tokens or 0))
+        return RENDERERS[ask.api](told, ask, self, context)

@@ -1,0 +1,137 @@
+"""SGLang's versions as traits of one renderer: a table of what changed when, and the set that holds at one version.
+
+A :class:`Trait` is one difference on the wire with the first version that has it and the first that has it no more.
+Renderers ask ``traits.has(Trait.X)`` and never compare version numbers. The facts come from captures of 0.5.3, 0.5.6,
+0.5.9, 0.5.12, 0.5.18 and 0.5.23 and from reading the wheels in between; "first" is the first among those looked at.
+Knows no request and no rendering.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+Version = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The versions that have a trait: from ``since`` (None = always had) to before ``until`` (None = still)."""
+
+    since: Version | None
+    until: Version | None
+    what: str
+
+    def holds(self, version: Version) -> bool:
+        return (self.since is None or version >= self.since) and (self.until is None or version < self.until)
+
+
+def _since(last: int, what: str) -> Span:
+    return Span((0, 5, last), None, what)
+
+
+def _until(last: int, what: str) -> Span:
+    return Span(None, (0, 5, last), what)
+
+
+class Trait(Enum):
+    """One difference between versions; ``value`` says where it holds."""
+
+    # /generate
+    PROMPT_TAIL_IN_OUTPUT_IDS = Span((0, 5, 1), (0, 5, 5), "output_ids begin with up to five prompt ids (issue 17240)")
+    NATIVE_IDS_DELTA = _until(6, "streamed output_ids are always deltas while text and scores are cumulative")
+    INCREMENTAL_IDS_ONLY = Span((0, 5, 6), (0, 5, 10), "--stream-output makes only output_ids deltas")
+    INCREMENTAL_KEEPS_SCORES = Span((0, 5, 10), (0, 5, 11), "incremental streams keep their scores cumulative")
+    INCREMENTAL_FLAG = _since(10, "the flag is --incremental-streaming-output (--stream-output is an alias)")
+    LAST_PROMPT_TOKEN_SCORED = _until(10, "logprob_start_len -1 still gives one input entry")
+    TOTAL_RETRACTIONS = Span((0, 5, 5), (0, 5, 12), "meta_info.total_retractions")
+    NUM_RETRACTIONS = _since(12, "meta_info.num_retractions")
+    SENT_TIMESTAMP = _since(6, "meta_info.response_sent_to_client_ts on the first and on non-stream objects")
+    CACHED_DETAILS = _since(9, "meta_info.cached_tokens_details")
+    LOGPROBS_LENGTH = _since(10, "meta_info.output_token_logprobs_length, reasoning_tokens, dp_rank")
+    WEIGHT_VERSIONS = _since(19, "meta_info.weight_versions, metadata.weight_versions")
+    NATIVE_CONTRACT = _since(22, "sampling_params are checked against a schema: 400 with the error as a string")
+    STREAM_ERROR_TYPED = _since(13, "/generate stream errors carry type, code and retryable")
+    NATIVE_PROMPT_IDS = _since(13, "return_prompt_token_ids")
+    STOP_PREFIX_HELD = _since(6, "a step whose text may begin a stop string waits for the next one")
+    STOP_FIRST = _since(18, "stop strings, then stop ids, then length; before: length, stop ids, stop strings")
+    TRIMS_AT_TOKEN = _since(4, "tokens of a step behind a stop id are dropped")
+    TRIMS_AT_STRING = _since(14, "tokens of a step behind a stop string are dropped")
+    SCORES_TRIMMED = _since(12, "scores end with the kept tokens; before, those of dropped ones were told too")
+    BODY_BY_ORJSON = _since(13, "request bodies are parsed by orjson, whose words show in refusals")
+    NATIVE_BY_ORJSON = _since(12, "whole /generate answers are written by orjson (0.00001), before by Python (1e-05)")
+    TEMPERATURE_FINITE = _since(13, "temperature must be a non-negative finite number")
+    REPETITION_ABOVE_ZERO = _since(12, "repetition_penalty 0 is refused")
+    GRAMMARS_FOUR = _since(13, "the refusal of two grammars names structural_tag")
+    STOPS_COUNTED = _since(20, "at most 32 stop strings and patterns")
+    VOCABULARY_CHECKED = _since(12, "token_ids_logprob outside the vocabulary is refused")
+    FLAT_TOPS = _since(15, "return_flat_raw_top_logprobs")
+
+    # OpenAI routes
+    CHAT_PROMPT_IDS = _since(13, "chat return_prompt_token_ids, return_meta_info and input_ids")
+    RETURN_TOKEN_IDS = _since(17, "return_token_ids on chat and completions")
+    CHAT_FIELD_TOKEN_IDS = Span((0, 5, 17), (0, 5, 18), "the chat field is token_ids (response_token_ids from 0.5.18)")
+    SGLEXT_IDS = _since(20, "ids in sglext: request fields, headers, server flags")
+    SGLEXT_CACHED = _since(10, "sglext.cached_tokens_details")
+    SPEC_DETAILS = _since(19, "sglext.spec_tokens_details")
+    PYDANTIC_DELTAS = _until(11, "chat deltas write every member, with nulls, and usage")
+    REFUSES_BEFORE_STREAM = _since(10, "what fails before the first token is a plain 400, not an event")
+    STREAM_ERRORS = _since(10, "an engine failure in a stream is an error event; before, finish_reason abort")
+    PARSER_KEEPS_SCORES = _since(15, "chat streams keep the scores of reasoning and tool chunks")
+    EMPTY_CONTENT_IS_TEXT = _since(13, 'an empty message has content "" instead of null')
+    TOOL_CALLS_OMITTED = _since(22, "message.tool_calls is absent, not null, without calls")
+    TRUE_BYTES = _since(21, "bytes of fragments are true; completions spell fragments in Latin-1")
+    TOPS_BY_TEXT = _until(21, "chat alternatives with one text collapse into one")
+    STREAM_TOPS_OF_FIRST = _until(21, "every token of a streamed step shows the alternatives of the step's first")
+    JSON_BY_PYDANTIC = _since(22, "JSON answers are written by pydantic (0.00001), before by Python (1e-05)")
+    COMPLETION_DETAILS = _since(23, "usage.completion_tokens_details")
+    USAGE_REASONING = _since(1, "usage.reasoning_tokens")
+    CONTINUOUS_USAGE_CACHED = _since(12, "continuous usage tells cached tokens under --enable-cache-report")
+    DEFAULT_INCLUDE_USAGE = _since(14, "--stream-response-default-include-usage")
+    TOOL_FLUSH = _since(13, "parsers hand out what they held back when the answer ends")
+
+    # routes
+    MODELS_PARENT = _since(6, "/v1/models tells parent")
+    MODEL_INFO = _since(6, "/model_info and /server_info beside their get_ names")
+    MODEL_INFO_UNDERSTANDING = _since(6, "model_info tells has_image/audio_understanding")
+    MODEL_INFO_ARCHITECTURES = _since(9, "model_info tells model_type and architectures")
+    MODEL_INFO_SERVED_NAME = _since(15, "model_info tells served_model_name, load_format, parsers, embedding")
+    MODEL_INFO_DISAGGREGATION = _since(20, "model_info tells disaggregation_mode")
+    TOKENIZE = _since(4, "/tokenize, /detokenize and their /v1 names")
+    TOKENIZE_MESSAGES = _since(12, "/tokenize takes messages")
+    MESSAGES = _since(9, "/v1/messages")
+    OLLAMA = _since(7, "/api/chat and its sisters; GET / answers")
+    READY = _since(20, "GET /ready")
+    WEIGHT_UPDATE_BRACKETS = _since(21, "/begin_weight_update and /end_weight_update")
+    LOADS = _since(20, "/v1/loads; before, /get_load")
+    CONTROL_BY_MSGSPEC = _since(19, "control inputs are msgspec structs, refused twice")
+    GREETING = _since(12, 'GET / says "SGLang is running"; before, "Ollama is running"')
+
+    # /v1/responses
+    RESPONSES = _since(1, "/v1/responses")
+    RESPONSES_DELTAS = _since(14, "/v1/responses streams text deltas for ordinary models")
+    RESPONSES_USAGE = _since(18, "/v1/responses: own usage shape, logprobs, incomplete status")
+    RESPONSES_UNKNOWN_MODEL = _since(20, "/v1/responses answers 404 for an unknown model")
+
+    @property
+    def span(self) -> Span:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """Everything that is true of one version."""
+
+    version: Version
+    held: frozenset[Trait]
+
+    @classmethod
+    def of(cls, version: Version) -> Traits:
+        return cls(version, frozenset(trait for trait in Trait if trait.span.holds(version)))
+
+    def has(self, trait: Trait) -> bool:
+        return trait in self.held
+
+    @property
+    def text(self) -> str:
+        return ".".join(map(str, self.version))
