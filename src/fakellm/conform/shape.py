@@ -21,19 +21,21 @@ from ..layouts.registry import release
 from ..resources import resource
 
 ENOUGH = 8
-"""So many captured examples of an object make "always there" a rule and "never there" a fact for a version. Found by
-leaving captures out: with fewer, messages that real servers sent were called wrong (tests/golden/test_shapes.py)."""
+"""So many captured answers that show an object make "always there" a rule and "never there" a fact for a version. Found
+by leaving captures out: with fewer, messages that real servers sent were called wrong (tests/golden/test_shapes.py)."""
 
 VARIANT_PARENTS = frozenset({"output", "content", "item", "part", "content_block", "delta", "summary"})
 """Below these members an object's ``type`` says which members it has."""
 
 
 class Node(TypedDict, total=False):
-    """What was seen at one place. ``seen`` / ``objects``: how often (as an object), per version's index."""
+    """What was seen at one place. ``seen`` / ``objects``: how often (as an object), per version's index; ``answers``: in
+    how many captured answers an object stood there."""
 
     seen: dict[str, int]
     types: list[str]
     objects: dict[str, int]
+    answers: dict[str, int]
     keys: dict[str, Node]
     items: Node
     variants: dict[str, Node]
@@ -46,13 +48,15 @@ class Node(TypedDict, total=False):
 def kind_of(api: str, value: Any, *, stream: bool, event: str | None = None) -> str:
     """Which kind of message a JSON value is, so that like is held against like.
 
-    A whole answer is ``body`` or ``error``; an event is what its ``type`` or its name says, else (chat and its like) one
+    A whole answer is ``body``, ``error`` or ``detail`` (the web framework's own refusals); an event is what its ``type`` or its name says, else (chat and its like) one
     of ``usage``, ``finish``, ``role`` and ``delta``.
     """
     if not isinstance(value, dict):
         return "other"
     message = cast("dict[str, Any]", value)
-    if message.get("error") is not None or message.get("object") == "error" or "detail" in message:
+    if "detail" in message:
+        return "detail"
+    if message.get("error") is not None or message.get("object") == "error":
         return "error"
     if not stream:
         return "body"
@@ -123,8 +127,10 @@ class Shapes:
 
 
 def shape_name(api: str, stream: bool, kind: str) -> str:
-    """The name of a shape; refusals are alike on all apis and modes."""
-    return "error" if kind == "error" and not stream else f"{api}/{'stream' if stream else 'whole'}/{kind}"
+    """The name of a shape; whole refusals are alike on all apis but ``messages``."""
+    if kind in ("error", "detail") and not stream and api != "messages":
+        return kind
+    return f"{api}/{'stream' if stream else 'whole'}/{kind}"
 
 
 @cache
@@ -187,12 +193,13 @@ def _object_differences(node: Node, value: dict[str, Any], path: str, version: i
 def _belongs(child: Node, holder: Node, version: int) -> bool:
     """May this version have the member? Where it was captured often enough without it, only versions on both sides of
     it that have it would say so."""
-    if holder.get("objects", {}).get(str(version), 0) < ENOUGH or str(version) in child.get("seen", {}):
+    if holder.get("answers", {}).get(str(version), 0) < ENOUGH or str(version) in child.get("seen", {}):
         return True
     having = [int(seen) for seen in child.get("seen", {})]
     return min(having) < version < max(having)
 
 
 def _always(child: Node, holder: Node, version: int) -> bool:
-    times = holder.get("objects", {}).get(str(version), 0)
-    return times >= ENOUGH and child.get("seen", {}).get(str(version), 0) == times
+    if holder.get("answers", {}).get(str(version), 0) < ENOUGH:
+        return False
+    return child.get("seen", {}).get(str(version), 0) == holder.get("objects", {}).get(str(version), 0)

@@ -52,6 +52,7 @@ class ProcessDriver:
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         self._stderr_count = 0
         self._restarts = 0
+        self._ended_by_us = False
         self._supports: Supports | None = None
         self._given_up: RunnerError | None = None
         self._starting = asyncio.Lock()
@@ -90,7 +91,7 @@ class ProcessDriver:
     async def stop(self) -> None:
         """Say stop and wait; an adapter that stays gets killed and named."""
         process = self._process
-        if process is None or process.returncode is not None:
+        if process is None or self._ended_by_us or process.returncode is not None:
             await self._end()
             return
         try:
@@ -114,7 +115,7 @@ class ProcessDriver:
     async def _ready(self) -> None:
         """A running process: the one there is, or a new one after a failure, as long as restarts are left."""
         async with self._starting:
-            if self._process is not None and self._process.returncode is None:
+            if self._process is not None and self._process.returncode is None and not self._ended_by_us:
                 return
             if self._given_up is None and self._restarts < MAX_RESTARTS:
                 self._restarts += 1
@@ -131,6 +132,7 @@ class ProcessDriver:
 
     async def _spawn(self) -> None:
         await self._end()
+        self._ended_by_us = False
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self.command,
@@ -255,6 +257,7 @@ class ProcessDriver:
 
     def _kill(self, process: Process) -> None:
         """End the process that we started, and the group that it leads."""
+        self._ended_by_us = True
         if process.returncode is not None:
             return
         with suppress(ProcessLookupError, PermissionError):
