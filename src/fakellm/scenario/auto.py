@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from struct import Struct
 
 from ..chance import Stream
@@ -31,7 +32,8 @@ CELLS = BLOCK * LANES
 _NEAR = CELLS * 1.05e-4
 """Slope of the magnitude at zero: neighbouring cells are at least 1.05e-4 apart."""
 _FAR = 8.0
-"""The tail: magnitude = _NEAR * u + _FAR * u**9. Half of all tokens are better than -0.24, one in ten worse than -3.5."""
+"""The tail: magnitude = _NEAR * u + _FAR * u**9. Half of all tokens are better than -0.24, one in ten worse than
+-3.5."""
 _BLOCK_BITS = (2**-1, 2**-3, 2**-4, 2**-6, 2**-7, 2**-9, 2**-10, 2**-11, 2**-12)
 _GROUP_BITS = (2**-2, 2**-5, 2**-8)
 MOST_BETTER = 1000
@@ -143,9 +145,7 @@ class Pool:
         if len(found) < count:
             used = {token_id for token_id, _ in found} | {sampled}
             others = (token_id for token_id in range(self._tokenizer.vocab_size) if token_id not in used)
-            found += [
-                (token_id, self._tokenizer.piece(token_id)) for token_id, _ in zip(others, range(count - len(found)))
-            ]
+            found += [(token_id, self._tokenizer.piece(token_id)) for token_id in islice(others, count - len(found))]
         return found
 
 
@@ -231,3 +231,25 @@ def _better(logprob: float, chance: float, rest: float, rank: int, count: int) -
         return [logprob * at / rank for at in range(1, count + 1)]
     slope = 0.1 * chance / rank
     return [math.log(chance + slope * (rank - at) + spare * 0.5**at) for at in range(1, count + 1)]
+
+
+def score_of(
+    token_id: int, place: Place, digest: tuple[int, int, int, int, bytes], pool: Pool, vocab_size: int
+) -> tuple[float | None, int | None]:
+    """Score and rank of any id at a position, in keeping with the alternatives there."""
+    listed = token_at(place, digest, _LISTED, pool, vocab_size)
+    if token_id == place.id:
+        return place.logprob, listed.rank
+    for candidate in listed.top:
+        if candidate.id == token_id:
+            return candidate.logprob, candidate.rank
+    if not listed.top or listed.top[-1].logprob is None:
+        return None, None
+    behind = Stream("asked", digest[3], token_id).unit()
+    lowest = min(listed.top[-1].logprob, place.logprob or 0.0)
+    rank = max(len(listed.top), listed.rank or 0) + 1 + int(behind * max(vocab_size - len(listed.top) - 2, 0))
+    return float32([lowest - 0.5 - 12.0 * behind])[0], rank
+
+
+_LISTED = 20
+"""Ids among so many best candidates have the score that they have there."""

@@ -96,7 +96,7 @@ class _Reader:
             events = cast(Iterator[Any], yaml.parse(self._text, Loader=_Loader))  # pyright: ignore[reportUnknownMemberType]
             data = self._document(events)
         except yaml.MarkedYAMLError as wrong:
-            line = None if wrong.problem_mark is None else wrong.problem_mark.line + 1
+            line = _line_of(wrong)
             where = self._file if line is None else f"{self._file}:{line}"
             raise ScenarioError(f"this is not YAML: {wrong.problem or wrong.context}", where=where) from None
         except yaml.YAMLError as wrong:
@@ -203,6 +203,10 @@ def _json_lines(text: str, file: str) -> dict[Path, int]:
         return _Reader(text, file).read().lines
     except (ScenarioError, RecursionError):
         return {}
+
+
+def _line_of(wrong: Any) -> int | None:
+    return None if wrong.problem_mark is None else wrong.problem_mark.line + 1
 
 
 def _one_line(wrong: BaseException) -> str:

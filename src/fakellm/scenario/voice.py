@@ -1,0 +1,135 @@
+"""How the model behind a server writes structure: reasoning, content and tool calls as one raw text.
+
+A real model emits text; reasoning and tool parsers of the server take it apart again. A :class:`Voice` is the model's
+side: ``voice_of`` finds it by the parsers that the server was started with (the vendors' own names), so that what a
+scenario says as structure comes back as structure. Without parsers the default voice is used and the marks show, as
+they do on a real server. This module tokenises nothing and parses nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+from .model import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFormat:
+    """How tool calls are written. ``before``/``after`` stand around all of them, ``open``/``close`` around each,
+    ``separator`` between two. ``style``: json | parameters (JSON whose arguments are called so) | list (JSON objects of
+    one array) | xml | python | named (the name, a mark, the arguments)."""
+
+    open: str = "<tool_call>\n"
+    close: str = "\n</tool_call>"
+    separator: str = "\n"
+    before: str = ""
+    after: str = ""
+    style: str = "json"
+
+
+HERMES = ToolFormat()
+QWEN_XML = ToolFormat(style="xml")
+MISTRAL = ToolFormat(open="", close="", separator=", ", before="[TOOL_CALLS] [", after="]")
+LLAMA_JSON = ToolFormat(open="", close="", separator="; ", style="parameters")
+PYTHONIC = ToolFormat(open="", close="", separator=", ", before="[", after="]", style="python")
+DEEPSEEK = ToolFormat(
+    open="<｜tool▁call▁begin｜>",
+    close="<｜tool▁call▁end｜>",
+    separator="\n",
+    before="<｜tool▁calls▁begin｜>",
+    after="<｜tool▁calls▁end｜>",
+    style="named",
+)
+
+TOOL_FORMATS: Mapping[str, ToolFormat] = {
+    "hermes": HERMES,
+    "qwen": HERMES,
+    "qwen25": HERMES,
+    "qwen3_coder": QWEN_XML,
+    "qwen3_xml": QWEN_XML,
+    "mistral": MISTRAL,
+    "llama3_json": LLAMA_JSON,
+    "llama4_json": LLAMA_JSON,
+    "llama3": LLAMA_JSON,
+    "pythonic": PYTHONIC,
+    "llama4_pythonic": PYTHONIC,
+    "deepseek_v31": DEEPSEEK,
+    "deepseekv31": DEEPSEEK,
+}
+"""The tool parsers (vLLM's and SGLang's names) whose writing is known here; the others get HERMES."""
+
+REASONING_MARKS: Mapping[str, tuple[str, str]] = {
+    "mistral": ("[THINK]", "[/THINK]"),
+    "magistral": ("[THINK]", "[/THINK]"),
+    "kimi": ("◁think▷", "◁/think▷"),
+}
+"""The reasoning parsers that look for other marks than <think> and </think>."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """How structure is written. ``reasoning_open`` is empty where the chat template opened the reasoning already."""
+
+    reasoning_open: str = "<think>"
+    reasoning_close: str = "</think>"
+    tools: ToolFormat = HERMES
+
+    def spell(
+        self, reasoning: str | None, content: str | None, tool_calls: Sequence[ToolCall] = (), variant: int = 0
+    ) -> str:
+        """The raw text. Nothing is added that a parser would hand on as part of reasoning or content. ``variant``: so
+        many spaces more inside the last tool call, where no parser minds them: other tokens, the same structure."""
+        text = "" if reasoning is None else f"{self.reasoning_open}{reasoning}{self.reasoning_close}"
+        text += content or ""
+        if tool_calls:
+            form = self.tools
+            last = len(tool_calls) - 1
+            calls = [_call(form, call, variant if at == last else 0) for at, call in enumerate(tool_calls)]
+            text += form.before + form.separator.join(f"{form.open}{call}{form.close}" for call in calls) + form.after
+        return text
+
+
+def voice_of(reasoning_parser: str | None = None, tool_parser: str | None = None) -> Voice:
+    """The voice that these parsers understand; names may be spelled with dashes or underscores.
+
+    >>> voice_of("qwen3", "hermes").spell("Hm.", "Yes.")
+    '<think>Hm.</think>Yes.'
+    """
+    marks = REASONING_MARKS.get((reasoning_parser or "").replace("-", "_"), ("<think>", "</think>"))
+    return Voice(*marks, TOOL_FORMATS.get((tool_parser or "").replace("-", "_"), HERMES))
+
+
+def voice_for(options: Sequence[str]) -> Voice:
+    """The voice for a server that was started with these words of a command line."""
+    words = [part for word in options for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    named = {word: following for word, following in pairwise(words) if word.startswith("--")}
+    named = {word.replace("_", "-"): following for word, following in named.items()}
+    return voice_of(named.get("--reasoning-parser"), named.get("--tool-call-parser"))
+
+
+def _call(form: ToolFormat, call: ToolCall, variant: int) -> str:
+    given: Any = call.arguments
+    blanks = " " * variant
+    arguments = blanks + (given if isinstance(given, str) else _json(given))
+    rows = cast(Mapping[str, Any], given).items() if isinstance(given, Mapping) else None
+    if form.style == "xml" and rows is not None:
+        inner = "".join(f"<parameter={key}>\n{_plain(value)}\n</parameter>\n" for key, value in rows)
+        return f"<function={call.name}>\n{blanks}{inner}</function>"
+    if form.style == "python" and rows is not None:
+        return f"{call.name}({blanks}{', '.join(f'{key}={value!r}' for key, value in rows)})"
+    if form.style == "named":
+        return f"{call.name}<｜tool▁sep｜>{arguments}"
+    key = "parameters" if form.style == "parameters" else "arguments"
+    return f'{{"name": {_json(call.name)}, "{key}": {arguments}}}'
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
