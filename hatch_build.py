@@ -1,7 +1,7 @@
 """Puts the data beside the code into the wheel, under ``fakellm/_data`` (``fakellm.resources`` finds it there).
 
-Only what stands in ``DATA`` goes in, and never what a run leaves behind: environments, node modules, caches, results. An
-editable install needs none of it, because there the checkout itself is found.
+Only what stands in ``DATA`` goes in, and never what a run leaves behind: environments, node modules, caches, results.
+An editable install needs none of it, because there the checkout itself is found.
 """
 
 from __future__ import annotations

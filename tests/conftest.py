@@ -1,7 +1,7 @@
 """What every test may use: programs that may be missing, and the packed golden library.
 
-A test that needs a program carries ``@pytest.mark.tool("node")``. Where the program is absent the test is skipped with the
-reason; with FAKELLM_REQUIRE_TOOLS=1 (as ``.ci/run`` sets it) it fails instead, so that nothing is skipped unseen there.
+A test that needs a program carries ``@pytest.mark.tool("node")``. Where the program is absent the test is skipped with
+the reason; with FAKELLM_REQUIRE_TOOLS=1 (as ``.ci/run`` sets it) it fails instead, so that nothing is skipped unseen.
 """
 
 from __future__ import annotations

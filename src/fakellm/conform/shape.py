@@ -1,9 +1,9 @@
 """Is this a message that such a server sends? Key sets and types taken from real captures, never from a renderer.
 
-``tools/derive_shapes.py`` learned from the golden library, per vendor, api and kind of message, which members objects were
-seen to have and which types stood where, and in which versions. ``violations`` checks one message against that; the
-conformance runner and the tests hold every message of the fake against it. A fault that lies on purpose must say so. This
-module knows no layout's code and renders nothing.
+``tools/derive_shapes.py`` learned from the golden library, per vendor, api and kind of message, which members objects
+were seen to have and which types stood where, and in which versions. ``violations`` checks one message against that;
+the conformance runner and the tests hold every message of the fake against it. A fault that lies on purpose must say
+so. This module knows no layout's code and renders nothing.
 
 >>> violations("vllm-0.32.0", "chat", {"object": "chat.completion"}, stream=False)[0]
 'id: missing'
@@ -29,8 +29,8 @@ VARIANT_PARENTS = frozenset({"output", "content", "item", "part", "content_block
 
 
 class Node(TypedDict, total=False):
-    """What was seen at one place. ``seen`` / ``objects``: how often (as an object), per version's index; ``answers``: in
-    how many captured answers an object stood there."""
+    """What was seen at one place. ``seen`` / ``objects``: how often (as an object), per version's index; ``answers``:
+    in how many captured answers an object stood there."""
 
     seen: dict[str, int]
     types: list[str]
@@ -48,8 +48,8 @@ class Node(TypedDict, total=False):
 def kind_of(api: str, value: Any, *, stream: bool, event: str | None = None) -> str:
     """Which kind of message a JSON value is, so that like is held against like.
 
-    A whole answer is ``body``, ``error`` or ``detail`` (the web framework's own refusals); an event is what its ``type`` or its name says, else (chat and its like) one
-    of ``usage``, ``finish``, ``role`` and ``delta``.
+    A whole answer is ``body``, ``error`` or ``detail`` (the web framework's own refusals); an event is what its
+    ``type`` or its name says, else (chat and its like) one of ``usage``, ``finish``, ``role`` and ``delta``.
     """
     if not isinstance(value, dict):
         return "other"

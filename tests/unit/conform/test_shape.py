@@ -6,6 +6,8 @@ import pytest
 
 from fakellm.conform.shape import ENOUGH, Shapes, kind_of, shape_name, violations
 
+SEEN = {"1": 1}
+
 
 def learned(**node: Any) -> Shapes:
     """Shapes of a vendor with versions 1.0, 2.0 and 3.0 that know one kind of message."""
@@ -25,7 +27,9 @@ def an_object(**keys: Any) -> dict[str, Any]:
 
 
 def test_a_member_that_was_never_seen_is_told() -> None:
-    assert ["b: never seen here"] == told(learned(**an_object(a={"types": ["null"], "seen": {}})), {"a": None, "b": 1})
+    assert ["b: never seen here"] == told(
+        learned(**an_object(a={"types": ["null"], "seen": SEEN})), {"a": None, "b": 1}
+    )
 
 
 def test_a_member_that_was_always_there_is_missed() -> None:
@@ -50,7 +54,7 @@ def test_too_few_captures_make_no_rule() -> None:
     ],
 )
 def test_types_are_those_that_were_seen(types: list[str], value: Any, expected: list[str]) -> None:
-    assert expected == told(learned(**an_object(a={"types": types, "seen": {}})), {"a": value})
+    assert expected == told(learned(**an_object(a={"types": types, "seen": SEEN})), {"a": value})
 
 
 @pytest.mark.parametrize(
@@ -73,12 +77,12 @@ def test_a_member_of_other_versions_belongs_only_between_them(
 
 
 def test_elements_maps_and_variants_are_looked_into() -> None:
-    row = an_object(logprob={"types": ["number"], "seen": {}})
+    row = an_object(logprob={"types": ["number"], "seen": SEEN})
     shapes = learned(
         **an_object(
-            rows={"types": ["array"], "seen": {}, "items": row},
-            by_text={"types": ["object"], "seen": {}, "each": {"types": ["number"]}},
-            item={"types": ["object"], "seen": {}, "variants": {"text": row}},
+            rows={"types": ["array"], "seen": SEEN, "items": row},
+            by_text={"types": ["object"], "seen": SEEN, "each": {"types": ["number"]}},
+            item={"types": ["object"], "seen": SEEN, "variants": {"text": row}},
         )
     )
 
@@ -90,7 +94,7 @@ def test_elements_maps_and_variants_are_looked_into() -> None:
 
 
 def test_what_is_not_the_servers_own_may_be_anything() -> None:
-    assert [] == told(learned(**an_object(metadata={"any": True, "seen": {}})), {"metadata": {"x": [1]}})
+    assert [] == told(learned(**an_object(metadata={"any": True, "seen": SEEN})), {"metadata": {"x": [1]}})
 
 
 def test_of_unknown_vendors_and_kinds_nothing_is_said() -> None:
