@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from ...errors import CaptureError
 from ..verdict import Exit, Verdict
@@ -32,7 +32,7 @@ class JsonlWriter:
         self._findings = 0
 
     def header(self, header: Header) -> None:
-        self._write({"type": "header", "format": FORMAT, **asdict(header)})
+        self._write({"type": "header", "format": FORMAT, **{name: getattr(header, name) for name in Header.__slots__}})
 
     def case(self, record: CaseRecord) -> None:
         row = {
@@ -65,7 +65,11 @@ class JsonlWriter:
         self._file.flush()
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(row, ensure_ascii=False, default=list) + "\n")
+        self._file.write(json.dumps(row, ensure_ascii=False, default=_jsonable).encode(errors="replace").decode() + "\n")
+
+
+def _jsonable(value: Any) -> Any:
+    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else list(value)
 
 
 @dataclass(slots=True)
