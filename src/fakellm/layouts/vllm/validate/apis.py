@@ -7,34 +7,90 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from . import chat
+from . import anthropic, batch, chat, completions, responses, tokenization, tokens_in
 from .checks import Check, Rules
-from .handler import HandlerCheck, check_empty_conversation, check_model, check_template_trust, check_tool_parsing
-from .records import Record, Version
+from .handler import (
+    HandlerCheck,
+    check_empty_conversation,
+    check_handed_ids,
+    check_media,
+    check_model,
+    check_template_trust,
+    check_tool_parsing,
+)
+from .records import Branches, Record, Version
+
+Fields = Callable[[Version, int], Record | Branches]
+
+
+def _no_checks(version: Version) -> tuple[Check, ...]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
 class ApiReader:
-    """How one API reads its body. ``checks``: of the raw body, in the order they run, for a version.
-    ``handler_checks``: of the accepted fields, before a prompt is made."""
+    """How one API reads its body. ``fields``: the record for a version and a limit of stop strings. ``checks``: of the
+    raw body, in the order they run, for a version. ``handler_checks``: of the accepted fields, before a prompt is
+    made. ``own``: a field that checks itself once it is
+    coerced, and how."""
 
-    record: Callable[[Rules], Record]
-    checks: Callable[[Version], tuple[Check, ...]]
-    handler_checks: tuple[HandlerCheck, ...]
+    fields: Fields
+    checks: Callable[[Version], tuple[Check, ...]] = _no_checks
+    handler_checks: tuple[HandlerCheck, ...] = (check_model,)
+    own: tuple[str, HandlerCheck] | None = None
 
+    def record(self, rules: Rules) -> Record | Branches:
+        """The body's record under these rules."""
+        return self.fields(rules.version, rules.settings.max_stop_strings)
+
+
+_CHAT = ApiReader(
+    chat.fields,
+    chat.checks,
+    (check_model, check_tool_parsing, check_template_trust, check_media, check_empty_conversation, check_handed_ids),
+)
+_COMPLETIONS = ApiReader(
+    completions.fields,
+    completions.checks,
+    (check_model, completions.check_suffix, completions.check_embeds, completions.check_some_prompt),
+)
+_TOKENS_IN = ApiReader(
+    tokens_in.fields,
+    handler_checks=(check_model, tokens_in.check_modes),
+    own=("sampling_params", tokens_in.check_params),
+)
 
 API_READERS: Mapping[str, ApiReader] = {
-    "chat": ApiReader(
-        lambda rules: chat.fields(rules.version, rules.settings.max_stop_strings),
-        chat.checks,
-        (check_model, check_tool_parsing, check_template_trust, check_empty_conversation),
+    "chat": _CHAT,
+    "batch": ApiReader(batch.fields, batch.checks, (check_model, check_template_trust, batch.check_conversations)),
+    "completions": _COMPLETIONS,
+    "responses": ApiReader(
+        responses.fields,
+        responses.checks,
+        (
+            check_model,
+            responses.check_store,
+            responses.check_history,
+            check_template_trust,
+            responses.check_response_tools,
+            responses.check_empty_input,
+        ),
     ),
+    "generate": _TOKENS_IN,
+    "tito": _TOKENS_IN,
+    "messages": ApiReader(
+        anthropic.messages_fields,
+        handler_checks=(check_model, anthropic.check_tools, check_empty_conversation),
+    ),
+    "count_tokens": ApiReader(anthropic.count_fields, handler_checks=(check_model,)),
+    "tokenize": ApiReader(
+        tokenization.tokenize_fields, handler_checks=(check_model, check_template_trust, check_empty_conversation)
+    ),
+    "detokenize": ApiReader(tokenization.detokenize_fields),
 }
 
 
 def recognised(api: str, rules: Rules) -> frozenset[str]:
     """The field names that a version knows; everything else in a body is ignored."""
-    names: Any = API_READERS[api].record(rules).names()
-    return names
+    return API_READERS[api].record(rules).names()

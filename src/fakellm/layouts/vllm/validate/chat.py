@@ -26,7 +26,7 @@ from .checks import (
     check_tool_usage,
 )
 from .flaws import Objection
-from .kinds import Checked, Kind, ListOf, MapOf, Maybe, OneOf, Text, Union, Whole
+from .kinds import Kind, ListOf, MapOf, Maybe, OneOf, Text, Union, Whole
 from .messages import chat_message
 from .parts import (
     ANYTHING,
@@ -54,6 +54,7 @@ from .parts import (
     stream_options,
     structured_outputs,
     thinking_budget,
+    top_logprobs,
     xargs,
 )
 from .records import REQUIRED, Field, Record, Version
@@ -68,12 +69,6 @@ EFFORTS: tuple[tuple[Version, tuple[str, ...]], ...] = (
 def _effort(version: Version) -> Kind:
     words = next(words for since, words in EFFORTS if version >= since)
     return Maybe(OneOf(words))
-
-
-def _top_logprobs(version: Version) -> Kind:
-    if version < V32:
-        return MAYBE_WHOLE
-    return Checked(WHOLE, before=lambda value: 0 if value is None else value)
 
 
 def truncation(version: Version) -> Kind:
@@ -107,7 +102,7 @@ def fields(version: Version, stop_limit: int) -> Record:
             *penalty("frequency_penalty"),
             Field("logit_bias", Maybe(MapOf(NUMBER))),
             Field("logprobs", MAYBE_FLAG, False),
-            Field("top_logprobs", _top_logprobs(version), 0),
+            Field("top_logprobs", top_logprobs(version), 0),
             Field("max_tokens", MAYBE_WHOLE),
             Field("max_completion_tokens", MAYBE_WHOLE),
             Field("n", MAYBE_WHOLE, 1),

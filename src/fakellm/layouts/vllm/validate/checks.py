@@ -52,6 +52,11 @@ def as_object(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
+def as_list(value: Any) -> list[Any]:
+    """A JSON array, or an empty one for anything else."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
 def check_stream_options(body: Body, rules: Rules) -> None:
     if body.get("stream_options") and not body.get("stream"):
         raise Objection("Stream options can only be defined when `stream=True`.", "stream_options")
@@ -101,7 +106,7 @@ def check_structured_count(body: Body, rules: Rules, parameter: str | None = Non
         raise Objection(
             "You can only use one kind of constraints for structured outputs ('json', 'regex' or 'choice').",
             parameter,
-            plain=rules.version < V24,
+            plain=rules.version < V24 and parameter is None,
         )
 
 

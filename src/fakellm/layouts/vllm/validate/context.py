@@ -12,14 +12,13 @@ from typing import Any
 from ..launch import Settings
 from ..options import V12, V16, V20, V24
 from ..traits import Traits
-from .checks import Rules
+from .checks import Rules, as_list, as_object
 from .flaws import Objection, Refusal
 from .handler import prompt_objection
-from .spelling import spell_objection
+from .spelling import spell_for
 
-COMPLETION_DEFAULT = 16
-"""max_tokens of /v1/completions (and of /inference/v1/generate up to 0.16) when none is asked for."""
-_OUTPUT_NAMES = {"responses": "max_output_tokens", "tito": "max_tokens", "completions": "max_tokens"}
+TOKENS_IN = frozenset({"generate", "tito"})
+"""Names of the API that takes ids and sampling parameters."""
 
 
 def check_context(
@@ -39,13 +38,23 @@ def check_context(
     rules = Rules(traits, settings)
     fields = values or {}
     try:
+        if api in TOKENS_IN:
+            return _tokens_in_room(rules, len(prompt_ids), asked, fields)
         if traits.context_style == "requested":
             _check_requested(api, rules, len(prompt_ids), asked)
         else:
             _check_summed(api, rules, prompt_ids, asked, fields)
         return room_for(rules, len(prompt_ids), asked, fields)
     except Objection as objection:
-        return spell_objection(objection, traits)
+        return spell_for(api, objection, traits)
+
+
+def _tokens_in_room(rules: Rules, length: int, asked: int | None, fields: Mapping[str, Any]) -> int:
+    """Ids in: nothing is refused here; the engine stops at the end of the context."""
+    if asked is None and rules.version >= V24:
+        return room_for(rules, length, None, {})
+    room = rules.settings.max_model_len - length
+    return room if asked is None else min(asked, room)
 
 
 def room_for(rules: Rules, prompt_length: int, asked: int | None, fields: Mapping[str, Any]) -> int:
@@ -65,7 +74,7 @@ def room_for(rules: Rules, prompt_length: int, asked: int | None, fields: Mappin
 def _check_requested(api: str, rules: Rules, length: int, asked: int | None) -> None:
     """0.10.2 and 0.12: the whole prompt is counted; completions reserve the output first."""
     limit = rules.settings.max_model_len
-    if api in ("completions", "tito"):
+    if api == "completions":
         room = limit - (asked or 0)
         if length > room:
             whose = "This model's" if rules.version >= V12 else "This"
@@ -142,12 +151,12 @@ def _too_long(rules: Rules, length: int, output: int, room: int) -> Objection:
 def _output_name(api: str, fields: Mapping[str, Any]) -> str:
     if api == "chat" and fields.get("max_completion_tokens") is not None:
         return "max_completion_tokens"
-    return _OUTPUT_NAMES.get(api, "max_tokens")
+    return "max_output_tokens" if api == "responses" else "max_tokens"
 
 
 def _is_ids(api: str, fields: Mapping[str, Any]) -> bool:
     """Whether the prompt came as ids, which are counted whole."""
-    if api == "tito":
-        return True
-    prompt: Any = fields.get("prompt")
-    return api == "completions" and isinstance(prompt, list) and not any(isinstance(part, str) for part in prompt)
+    if api == "chat":
+        return bool(as_object(fields.get("kv_transfer_params")).get("prompt_token_ids"))
+    prompt = as_list(fields.get("prompt"))
+    return api == "completions" and bool(prompt) and not any(isinstance(part, str) for part in prompt)

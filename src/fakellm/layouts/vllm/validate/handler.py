@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..options import V12, V16
-from .checks import Rules, as_object
+from ..options import V16, V28, V32
+from .checks import Rules, as_list, as_object
 from .flaws import Objection
 
 HandlerCheck = Callable[[Mapping[str, Any], Rules], None]
@@ -49,7 +49,7 @@ def check_template_trust(values: Mapping[str, Any], rules: Rules) -> None:
     """A chat template in the request needs --trust-request-chat-template."""
     variables = as_object(values.get("chat_template_kwargs"))
     given = values.get("chat_template") is not None or variables.get("chat_template") is not None
-    if given and not rules.settings.trust_request_chat_template and rules.version >= V12:
+    if given and not rules.settings.trust_request_chat_template:
         raise Objection(
             "Chat template is passed with request, but --trust-request-chat-template is not set. "
             "Refused request with untrusted chat template.",
@@ -58,9 +58,34 @@ def check_template_trust(values: Mapping[str, Any], rules: Rules) -> None:
 
 
 def check_empty_conversation(values: Mapping[str, Any], rules: Rules) -> None:
-    """No messages, no prompt."""
-    if not values.get("messages"):
+    """No messages, no prompt; unless its ids were handed over."""
+    handed = as_object(values.get("kv_transfer_params")).get("prompt_token_ids") and rules.version >= V28
+    if not values.get("messages") and "prompt" not in values and not handed:
         raise prompt_objection(EMPTY_CONVERSATION, rules, cause=EMPTY_CONVERSATION)
+
+
+def check_media(values: Mapping[str, Any], rules: Rules) -> None:
+    """0.32 takes multimodal arguments of a request only with --trust-request-mm-kwargs."""
+    if rules.version < V32 or rules.settings.trust_request_mm_kwargs:
+        return
+    for name, use in (("mm_processor_kwargs", "preprocessing"), ("media_io_kwargs", "media loading")):
+        if values.get(name):
+            raise Objection(
+                f"Per-request {name} are disabled by default because they can change multimodal {use} resource usage. "
+                "Start the server with --trust-request-mm-kwargs only when clients are trusted.",
+                name,
+            )
+
+
+def check_handed_ids(values: Mapping[str, Any], rules: Rules) -> None:
+    """0.32 looks at the ids that stand in for the messages."""
+    ids: Any = as_object(values.get("kv_transfer_params")).get("prompt_token_ids")
+    if rules.version < V32 or ids is None or values.get("echo"):
+        return
+    usable = bool(ids) and isinstance(ids, list) and all(type(token) is int and token >= 0 for token in as_list(ids))
+    if not usable:
+        text = "`kv_transfer_params['prompt_token_ids']` must be a non-empty list of non-negative integers."
+        raise Objection(text, "kv_transfer_params.prompt_token_ids")
 
 
 def prompt_objection(text: str, rules: Rules, *, cause: str | None = None) -> Objection:

@@ -79,15 +79,20 @@ class Flag:
         return value
 
 
-def bounds_flaw(value: Any, at_least: int | None, at_most: int | None, path: Path) -> Flaw | None:
+def bounds_flaw(value: Any, at_least: float | None, at_most: float | None, path: Path) -> Flaw | None:
     """The flaw of a number outside its bounds."""
     if at_most is not None and not value <= at_most:
-        message = f"Input should be less than or equal to {at_most}"
+        message = f"Input should be less than or equal to {_bound(at_most)}"
         return Flaw("less_than_equal", path, message, value, {"le": at_most})
     if at_least is not None and not value >= at_least:
-        message = f"Input should be greater than or equal to {at_least}"
+        message = f"Input should be greater than or equal to {_bound(at_least)}"
         return Flaw("greater_than_equal", path, message, value, {"ge": at_least})
     return None
+
+
+def _bound(value: float) -> str:
+    """A bound as the message has it: whole floats without their ``.0``."""
+    return str(int(value)) if value == int(value) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +148,26 @@ class Whole:
 class Number:
     """A float: integers, booleans and numbers in strings are taken as well; so are inf and nan."""
 
-    label: str = "float"
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def label(self) -> str:
+        return "float" if self.at_least is None and self.at_most is None else "constrained-float"
 
     def exact(self, value: Any) -> bool:
         return type(value) is float
 
     def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
+        found = len(flaws)
+        number = self._coerced(value, path, flaws)
+        if len(flaws) == found:
+            flaw = bounds_flaw(number, self.at_least, self.at_most, path)
+            if flaw is not None:
+                flaws.append(Flaw(flaw.kind, path, flaw.message, value, flaw.context))
+        return number
+
+    def _coerced(self, value: Any, path: Path, flaws: Flaws) -> Any:
         if type(value) is float:
             return value
         if isinstance(value, int):

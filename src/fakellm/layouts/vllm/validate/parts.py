@@ -176,15 +176,13 @@ def penalty(name: str) -> tuple[Field, Field]:
     return Field(name, MAYBE_NUMBER, 0.0, until=V32), Field(name, MAYBE_NUMBER, since=V32)
 
 
-def refused_negative(name: str) -> Callable[[Any, Path, Flaws], Any]:
-    """The flaw of a list of token ids with a negative one in it."""
+def value_flaw(text: str, path: Path, value: Any) -> Flaw:
+    """The flaw that a field's own check makes of a ValueError."""
+    return Flaw("value_error", path, f"Value error, {text}", value, {"error": Raised("ValueError", text)})
 
-    def check(value: list[int], path: Path, flaws: Flaws) -> list[int]:
-        if any(item < 0 for item in value):
-            text = f"{name} must not contain negative values"
-            flaws.append(
-                Flaw("value_error", path, f"Value error, {text}", value, {"error": Raised("ValueError", text)})
-            )
-        return value
 
-    return check
+def top_logprobs(version: Version) -> Kind:
+    """0.32 takes null as 0."""
+    if version < V32:
+        return MAYBE_WHOLE
+    return Checked(WHOLE, before=lambda value: 0 if value is None else value)

@@ -18,9 +18,10 @@ from ..traits import Traits
 from .apis import API_READERS, ApiReader
 from .checks import Rules
 from .flaws import Crash, Flaw, FlawedBody, Objection, Refusal
+from .handler import HandlerCheck
 from .places import place_of
-from .records import Record
-from .spelling import check_as_flaw, error_body, spell_crash, spell_flaws, spell_note, spell_objection
+from .records import Branches, Record
+from .spelling import check_as_flaw, error_body, spell_crash, spell_flaws, spell_for, spell_note, spell_objection
 
 NOT_JSON = "Unsupported Media Type: Only 'application/json' is allowed"
 _MISSING = object()
@@ -71,12 +72,17 @@ def _read(api: str, reader: ApiReader, request: Request, rules: Rules) -> Parsed
         raise FlawedBody([Flaw("missing", ("body",), "Field required", None)])
     body, values, record = check_body(reader, sent, rules)
     parsed = Parsed(api, body, values, tuple(name for name in body if name not in record.names()))
-    for check in reader.handler_checks:
-        check(parsed.values, rules)
+    try:
+        for check in reader.handler_checks:
+            check(parsed.values, rules)
+    except Objection as objection:
+        raise Refused(spell_for(api, objection, rules.traits)) from None
     return parsed
 
 
-def check_body(reader: ApiReader, sent: Any, rules: Rules) -> tuple[Mapping[str, Any], dict[str, Any], Record]:
+def check_body(
+    reader: ApiReader, sent: Any, rules: Rules
+) -> tuple[Mapping[str, Any], dict[str, Any], Record | Branches]:
     """The body, its coerced fields and the record they were read by; raises FlawedBody, Objection or Crash."""
     record = reader.record(rules)
     if not isinstance(sent, dict):
@@ -98,9 +104,24 @@ def check_body(reader: ApiReader, sent: Any, rules: Rules) -> tuple[Mapping[str,
         raise FlawedBody([check_as_flaw(objection, amended, rules.traits)], objection.parameter) from None
     if flaws:
         raise FlawedBody(flaws)
+    if reader.own is not None:
+        _check_own(*reader.own, amended, values, rules)
     if "messages" in amended:
         values["messages"] = amended["messages"]
     return body, values, record
+
+
+def _check_own(
+    name: str, check: HandlerCheck, sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rules
+) -> None:
+    """The check that a field's own class makes: an objection of its own, or in old versions a flaw of the field."""
+    try:
+        check(values, rules)
+    except Objection as objection:
+        if not rules.traits.checks_in_schema:
+            raise
+        flaw = check_as_flaw(objection, sent[name], rules.traits, ("body", name))
+        raise FlawedBody([flaw], objection.parameter) from None
 
 
 def _json_body(request: Request, rules: Rules) -> Any:

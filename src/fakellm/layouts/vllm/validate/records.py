@@ -100,3 +100,24 @@ class Record:
     def at(self, version: Version) -> Record:
         """This record with the fields that a version knows. A name may stand twice with disjoint versions."""
         return replace(self, fields=tuple(field for field in self.fields if field.known_at(version)))
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """A body that may be one of several records; when none fits, the flaws of all, labelled by their names."""
+
+    records: tuple[Record, ...]
+
+    def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
+        for record in self.records:
+            trial: Flaws = []
+            checked = record.check(value, path, trial)
+            if not trial:
+                return checked
+        for record in self.records:
+            record.check(value, (*path, record.label), flaws)
+        return value
+
+    def names(self) -> frozenset[str]:
+        """The names that any of the records recognises."""
+        return frozenset[str]().union(*(record.names() for record in self.records))

@@ -121,6 +121,22 @@ def spell_objection(objection: Objection, traits: Traits, *, late: bool = False)
     return Refusal(objection.status, body, headers, late)
 
 
+def anthropic(refusal: Refusal) -> Refusal:
+    """The same refusal in Anthropic's shape, as the messages handlers write their own."""
+    error = refusal.body["error"]
+    body = {"type": "error", "error": {"type": error["type"], "message": error["message"]}}
+    return Refusal(refusal.status, body, JSON_HEADERS, refusal.late)
+
+
+ANTHROPIC_APIS = frozenset({"messages", "count_tokens"})
+
+
+def spell_for(api: str, objection: Objection, traits: Traits, *, late: bool = False) -> Refusal:
+    """The answer to a failed check of the handler, in the shape of its API."""
+    refusal = spell_objection(objection, traits, late=late)
+    return anthropic(refusal) if api in ANTHROPIC_APIS else refusal
+
+
 def spell_crash(crash: Crash, traits: Traits) -> Refusal:
     """The answer to an exception that nobody expected."""
     if not traits.crash_answers:
@@ -131,11 +147,11 @@ def spell_crash(crash: Crash, traits: Traits) -> Refusal:
     return Refusal(status, error_body(crash.message, kind, None, status, traits), headers)
 
 
-def check_as_flaw(objection: Objection, body: Any, traits: Traits) -> Flaw:
-    """A failed check of the body as versions up to 0.24 report it: a flaw of the whole body."""
+def check_as_flaw(objection: Objection, body: Any, traits: Traits, path: Path = ("body",)) -> Flaw:
+    """A failed check of the body as versions up to 0.24 report it: a flaw of what it looked at."""
     kind = "VLLMValidationError" if traits.typed_checks and not objection.plain else "ValueError"
     message = f"Value error, {objection_text(objection, traits)}"
-    return Flaw("value_error", ("body",), message, body, {"error": Raised(kind, objection.message)})
+    return Flaw("value_error", path, message, body, {"error": Raised(kind, objection.message)})
 
 
 def clean_place(path: Path) -> str:
