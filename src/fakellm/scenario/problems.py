@@ -40,7 +40,7 @@ class Problem:
         return {"level": self.level, "where": self.where, "message": self.message, "hint": self.hint}
 
     def __str__(self) -> str:
-        return f"{self.level}: {ScenarioError(self.message, where=self.where, hint=self.hint)}"
+        return str(ScenarioError(self.message, where=self.where, hint=self.hint))
 
 
 def problems_of(wrong: ValidationError, source: Source) -> list[Problem]:
