@@ -30,6 +30,10 @@ MODULES = (
     "meaning_flags",
     "meaning_usage",
     "meaning_turns",
+    "transport_events",
+    "transport_packets",
+    "transport_headers",
+    "transport_json",
 )
 """The families, in the order in which the catalogue lists them."""
 
