@@ -68,7 +68,7 @@ def _draft(
         top_logprobs=_alternatives(_joined(found, "top_logprobs", repeats, odd)),
         prompt_logprobs=_alternatives(_last(found, "prompt_logprobs") or _last(gathered.top, "prompt_logprobs")),
         token_texts=_strings(_joined(found, "token_texts", repeats, odd)),
-        weight_versions=_tuple(_last(found, "weight_versions") or _last(gathered.top, "weight_versions")),
+        weight_versions=_versions(_last(found, "weight_versions") or _last(gathered.top, "weight_versions")),
     )
     entries = _joined(found, "entry_ids", repeats, odd)
     rank = min((rank for value, rank in found.series if value == "logprobs"), default=0)
@@ -142,6 +142,13 @@ def _lists(values: Sequence[Any]) -> bool:
 
 def _tuple(values: Sequence[Any]) -> tuple[Any, ...] | None:
     return tuple(values) if values else None
+
+
+def _versions(spans: Sequence[Any]) -> tuple[Any, ...] | None:
+    """One version per completion token, from half-open spans ``{"version", "start", "end"}``."""
+    rows = [cast("dict[str, Any]", span) for span in spans if isinstance(span, dict)]
+    per_token = [row.get("version") for row in rows for _ in range(row.get("end", 0) - row.get("start", 0))]
+    return tuple(per_token or spans) if spans else None
 
 
 def _strings(values: Sequence[Any]) -> tuple[Any, ...] | None:

@@ -139,8 +139,8 @@ class Gatherer:
 
     def _ids(self, found: Found, element: dict[str, Any], value: str, count: int | None) -> None:
         """Where the layout has them, else under that name anywhere in the choice; told twice, they must agree."""
-        declared = [find(element, row.way) for row in self.rows if row.value == value and not row.shared]
-        lists = [_flat(one) for one in declared if isinstance(one, list) and one]
+        declared: list[Any] = [find(element, row.way) for row in self.rows if row.value == value and not row.shared]
+        lists = [_flat(cast("list[Any]", one)) for one in declared if isinstance(one, list) and one]
         lists += [one for one in _called(element, self.names[value]) if one not in lists]
         if lists:
             found.add(value, 0, lists[0], count)
@@ -154,7 +154,8 @@ class Gatherer:
         for value in IDS:
             ways = [row.way for row in self.rows if row.value == value and row.shared]
             ways += [(name,) for name in self.names[value] if (name,) not in ways]
-            lists = [one for one in (find(body, way) for way in ways) if isinstance(one, list) and one]
+            found: list[Any] = [find(body, way) for way in ways]
+            lists = [cast("list[Any]", one) for one in found if isinstance(one, list) and one]
             if lists:
                 self.gathered.top.add(value, 0, lists[0])
             if any(other != lists[0] for other in lists[1:]):

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from ...capture import VALUES, Capture, CapturedChoice
-from ..observation import Kind, May, Mode, Observation
+from ..observation import Kind, May, Mode, Observation, Tampering
 
 ALL_VALUES = (*VALUES, "top_logprobs", "prompt_logprobs")
 CAPTURED = frozenset({"prompt_token_ids", "completion_token_ids", "logprobs"})
@@ -21,6 +21,8 @@ CAPTURED = frozenset({"prompt_token_ids", "completion_token_ids", "logprobs"})
 NOBODY = frozenset[May]()
 ONLY_RECOVER = frozenset({May.RECOVER})
 ONLY_REFUSE = frozenset({May.REFUSE})
+SHOWN_BESIDE = frozenset({"top_logprobs", "prompt_logprobs"})
+"""Values that faults distort without saying so: what was sent is as right as the truth."""
 OWN_PROMPT = frozenset({"tito", "generate"})
 """APIs in which the prompt may be the client's own ids, or null."""
 
@@ -72,21 +74,28 @@ def pairs(observation: Observation) -> Iterator[Pair]:
 
 def permission(observation: Observation, value: str) -> frozenset[May]:
     """What may be done with a value; empty = nothing touches it, so it must be what the truth says."""
-    touching = [
-        fault.client_may
-        for fault in observation.case.faults
-        if not fault.values or value in _reach(observation, fault.values)
-    ]
+    touching = [fault.client_may for fault in observation.case.faults if _touches(fault, observation, value)]
     touching += [loss.client_may for loss in observation.truth.losses if loss.value == value]
     severe = [may for may in touching if may != ONLY_RECOVER]
     return NOBODY.union(*severe) if severe else NOBODY.union(*touching)
 
 
-def _reach(observation: Observation, values: tuple[str, ...]) -> frozenset[str]:
-    """A fault in usage alone contradicts the ids that it miscounts."""
-    if values != ("usage",):
-        return frozenset(values)
-    return frozenset({"usage", *miscounted(observation)})
+def _touches(fault: Tampering, observation: Observation, value: str) -> bool:
+    """A fault in usage alone contradicts the ids that it miscounts; one that changed nothing here touches nothing."""
+    if not fault.values:
+        return True
+    if fault.values == ("usage",):
+        return value == "usage" or value in miscounted(observation)
+    return value in fault.values and (fault.client_may == ONLY_RECOVER or _changed(observation, value))
+
+
+def _changed(observation: Observation, value: str) -> bool:
+    """Whether the wire says something else than the truth (a fault may act on a later turn, or on chance)."""
+    if observation.sent is None:
+        return True
+    sides = (observation.truth.capture, observation.sent.capture)
+    one, other = ([repr(getattr(choice, value, None)) for choice in side.by_index()] for side in sides)
+    return one != other
 
 
 def miscounted(observation: Observation) -> tuple[str, ...]:
@@ -133,6 +142,8 @@ def candidates(observation: Observation, pair: Pair, value: str) -> tuple[Any, .
     """The values that are right under Rule.EQUAL: the truth, what was sent, or both."""
     if observation.mode is Mode.GATEWAY:
         return (_of(pair.sent, value),)
+    if value in SHOWN_BESIDE:
+        return (_of(pair.sent, value), _of(pair.truth, value))
     may = permission(observation, value)
     right = [_of(pair.sent, value)] if May.AS_SENT in may else []
     if not may or May.RECOVER in may:

@@ -244,9 +244,20 @@ def _carried(observation: Observation) -> Iterator[str]:
     for value in VALUES:
         may = permission(observation, value)
         excused = May.NULL in may or (May.REFUSE in may and May.RECOVER not in may)
+        excused = excused or _of_two_lengths(observation, value)
         free = rule_of(observation, value) is Rule.FREE
         if exposed(observation, value) and not excused and not free and _sends(observation, value):
             yield value
+
+
+def _of_two_lengths(observation: Observation, value: str) -> bool:
+    """Ids and scores that do not fit each other: null for the contradictory part is right."""
+    if value not in ("completion_token_ids", "logprobs"):
+        return False
+    both = [
+        (pair.sent.completion_token_ids, pair.sent.logprobs) for pair in pairs(observation) if pair.sent is not None
+    ]
+    return any(ids and scores and len(ids) != len(scores) for ids, scores in both)
 
 
 def _sends(observation: Observation, value: str) -> bool:
