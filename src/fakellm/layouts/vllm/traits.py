@@ -26,8 +26,8 @@ class Traits:
     flaw_style: str = "summarised"
     """How a list of body flaws is written: ``summarised`` (at most ten, containers counted), ``full`` (inputs whole,
     places as tuples), ``echoed`` (as full, then the server's file and the list once more)."""
-    flaw_param: bool = True
-    """The error's param names the first flaw's place."""
+    flaw_param: str = "place"
+    """The error's param: ``place`` (of the first flaw), ``check`` (only what a failed check named), ``none``."""
     typed_checks: bool = True
     """Own checks name parameter and value."""
     checks_in_schema: bool = False
@@ -75,7 +75,7 @@ def _table() -> dict[Version, Traits]:
         bare_refusals="plain",
         sanitises="addresses",
     )
-    v20 = replace(v24, version=(0, 20, 2), bare_refusals="all")
+    v20 = replace(v24, version=(0, 20, 2), flaw_param="check", bare_refusals="all")
     v16 = replace(
         v20,
         version=(0, 16, 0),
@@ -87,7 +87,7 @@ def _table() -> dict[Version, Traits]:
     v12 = replace(
         v16,
         version=(0, 12, 0),
-        flaw_param=False,
+        flaw_param="none",
         typed_checks=False,
         cause_shown=True,
         model_param=None,

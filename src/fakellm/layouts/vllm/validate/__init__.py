@@ -5,9 +5,24 @@ the prompt. Parts: ``kinds`` and ``records`` (types as data), one module per API
 (how a version writes a refusal).
 """
 
+from . import refusals
+from .apis import recognised
+from .checks import Rules
 from .context import check_context
 from .engine import engine_checks
 from .flaws import Refusal
+from .queries import QUERIES, read_query
 from .read import Parsed, read
 
-__all__ = ["Parsed", "Refusal", "check_context", "engine_checks", "read"]
+__all__ = [
+    "QUERIES",
+    "Parsed",
+    "Refusal",
+    "Rules",
+    "check_context",
+    "engine_checks",
+    "read",
+    "read_query",
+    "recognised",
+    "refusals",
+]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from . import anthropic, batch, chat, completions, responses, tokenization, tokens_in
+from . import anthropic, batch, chat, completions, derender, responses, tokenization, tokens_in
 from .checks import Check, Rules
 from .handler import (
     HandlerCheck,
@@ -88,6 +88,8 @@ API_READERS: Mapping[str, ApiReader] = {
         tokenization.tokenize_fields, handler_checks=(check_model, check_template_trust, check_empty_conversation)
     ),
     "detokenize": ApiReader(tokenization.detokenize_fields),
+    "derender-chat": ApiReader(derender.chat_fields),
+    "derender-completions": ApiReader(derender.completion_fields),
 }
 
 

@@ -220,7 +220,7 @@ class Text:
         return value
 
 
-def spelled_choices(choices: Sequence[str]) -> str:
+def spelled_choices(choices: Sequence[str | bool]) -> str:
     """``'a', 'b' or 'c'``."""
     quoted = [repr(choice) for choice in choices]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
@@ -228,16 +228,16 @@ def spelled_choices(choices: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of some words."""
+    """One of some words, or one truth value."""
 
-    choices: tuple[str, ...]
+    choices: tuple[str | bool, ...]
 
     @property
     def label(self) -> str:
         return f"literal[{','.join(repr(choice) for choice in self.choices)}]"
 
     def exact(self, value: Any) -> bool:
-        return isinstance(value, str) and value in self.choices
+        return isinstance(value, str | bool) and value in self.choices
 
     def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
         if not self.exact(value):

@@ -190,10 +190,8 @@ def _full_entry(flaw: Flaw) -> dict[str, Any]:
 
 
 def _param(flaws: list[Flaw], parameter: str | None, traits: Traits) -> str | None:
-    if not traits.flaw_param:
-        return None
-    if parameter is not None:
-        return parameter
+    if parameter is not None or traits.flaw_param != "place":
+        return parameter if traits.flaw_param != "none" else None
     if traits.flaw_style == "echoed":
         return ".".join(str(part) for part in flaws[0].path)
     return clean_place(flaws[0].path)
