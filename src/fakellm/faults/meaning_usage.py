@@ -24,6 +24,7 @@ class Counts(Parameters):
     "usage-wrong",
     family="usage",
     may=REFUSE,
+    values=("usage",),
     parameters=Counts,
     applies=lambda ask, layout: (
         None if shows_usage(ask) else "the answer has no usage (send stream_options.include_usage)"

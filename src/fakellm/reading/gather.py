@@ -18,6 +18,8 @@ from .places import IDS, TERMINAL_EVENTS, UNFINISHED
 from .series import Series
 
 LISTS = frozenset({"logprobs", "top_logprobs", "prompt_logprobs", "weight_versions", "token_texts", "entry_ids"})
+ENTRIES = frozenset({"top_logprobs", "prompt_logprobs"})
+"""Lists of lists: one entry per token, itself a list or an object."""
 _CHOICES: tuple[Step, ...] = ("choices", Each())
 _NEIGHBOURS: Mapping[Step, tuple[Step, Step]] = {
     "logprob": ("token", "token_id"),
@@ -172,6 +174,7 @@ def _rows(accessors: Mapping[str, tuple[Accessor, ...]], *, has_choices: bool) -
         for rank, accessor in enumerate(listed):
             way = steps(accessor.path)
             way = way[1:] if way[:1] == (Each(),) else way
+            way = way[:-1] if value in ENTRIES and way[-1:] == (Each(),) else way
             inside = way[:2] == _CHOICES
             events = frozenset(name for name in accessor.messages if "." in name)
             row = Row(value, rank, way[2:] if inside else way, has_choices and not inside, events)

@@ -51,9 +51,11 @@ def partial_is_not_whole(observation: Observation) -> Sequence[Finding]:
 
 def _absent(observation: Observation, rule: Rule, words: str) -> Sequence[Finding]:
     tried = False
+    refused = observation.ending.kind in (Kind.REFUSED, Kind.ERRORED) and observation.mode is Mode.CLIENT
     for value in sorted(CAPTURED):
         if not exposed(observation, value) or rule_of(observation, value) is not rule or error_on_the_wire(observation):
             continue
+        tried = tried or (refused and may_refuse(observation))
         for pair in pairs(observation):
             if pair.got is None:
                 continue
