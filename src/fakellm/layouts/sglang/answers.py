@@ -42,6 +42,11 @@ def json_answer(body: Any, status: int = 200, *, spelling: str = "serde") -> Ren
     return Rendering(status, JSON_HEADERS, (Message("body", body, spelling=spelling),))
 
 
+def json_text(text: str) -> Rendering:
+    """A JSON answer that is already written (a bare string)."""
+    return Rendering(200, JSON_HEADERS, (Message("body", text),))
+
+
 def empty_answer(status: int = 200) -> Rendering:
     """An answer without body and content type (/health, /abort_request)."""
     return Rendering(status, (SERVER,), (Message("body", ""),))

@@ -116,6 +116,8 @@ def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, 
         text_in_logprobs=True,
         prompt_ids=values["return_token_ids"],
     )
+    if values["echo"] and values["logprobs"] == 0 and engine.traits.has(Trait.ECHO_NEEDS_TOPS):
+        raise Refusal("Internal server error: 'input_top_logprobs'", kind="InternalServerError", status=500)
     echoes = tuple(_echo(source, engine) for source in sources) if values["echo"] else None
     texts = [source if isinstance(source, str) else None for source in sources]
     return Ask(

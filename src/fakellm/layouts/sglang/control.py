@@ -35,7 +35,8 @@ def _empty(request: Request, station: SglangStation, context: Context) -> Render
 
 
 def _greeting(request: Request, station: SglangStation, context: Context) -> Rendering:
-    return answers.json_answer(f"{'SGLang' if station.traits.has(Trait.GREETING) else 'Ollama'} is running")
+    name = "SGLang" if station.traits.has(Trait.GREETING) else "Ollama"
+    return answers.json_text(f'"{name} is running"')
 
 
 def _models(request: Request, station: SglangStation, context: Context) -> Rendering:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...ask import Ask, Request
 from ...message import Message, Rendering
 from ..base import Context
-from . import answers, chat_request, completions, native
+from . import answers, chat_request, completions, native, responses
 from .answers import Refusal
 from .bodies import read_body
 from .chat_body import chat_model
@@ -58,4 +58,6 @@ ENGINE: Mapping[str, Route] = {
     "/generate": Route(("POST", "PUT"), generate),
     "/v1/chat/completions": Route(("POST",), chat),
     "/v1/completions": Route(("POST",), completion),
+    "/v1/responses": Route(("POST",), responses.create, Trait.RESPONSES),
+    "/v1/responses/*": Route(("GET", "POST"), responses.retrieve, Trait.RESPONSES),
 }

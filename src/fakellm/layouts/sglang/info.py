@@ -82,7 +82,8 @@ def model_info(station: SglangStation) -> dict[str, Any]:
     if traits.has(Trait.MODEL_INFO_ARCHITECTURES):
         info |= {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
     if named:
-        info["embedding"] = _EMBEDDING
+        backend = "disabled" if traits.has(Trait.MODEL_INFO_NO_PREFILL_BACKEND) else "tc_piecewise"
+        info["embedding"] = {**_EMBEDDING, "bcg": {**_EMBEDDING["bcg"], "prefill_backend": backend}}
     return info
 
 

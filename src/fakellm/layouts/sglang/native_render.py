@@ -7,7 +7,7 @@ a matter of version and launch flag. Reads only the Told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...message import Message, Rendering
@@ -210,6 +210,14 @@ class NativeRenderer:
 def triple(score: Score | None, shown: bool) -> list[Any] | None:
     """(logprob, id, text or null)."""
     return None if score is None else [score.logprob, score.id, score.token if shown else None]
+
+
+def joined(scores: Sequence[Score]) -> tuple[Score, ...]:
+    """One list of candidates as the recorded old versions give it with text: the first's score under all texts."""
+    if not scores:
+        return ()
+    text = "".join(score.token for score in scores)
+    return (replace(scores[0], token=text, bytes=tuple(text.encode())),)
 
 
 def _triples(scores: Sequence[Score] | None, shown: bool) -> list[Any] | None:

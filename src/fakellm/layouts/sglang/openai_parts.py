@@ -11,7 +11,7 @@ from typing import Any
 
 from ...told import Score, Told
 from .call import Call
-from .native_render import cached_details, weight_spans
+from .native_render import cached_details, joined, weight_spans
 from .options import Settings
 from .traits import Trait, Traits
 
@@ -91,6 +91,8 @@ def _entry(score: Score) -> dict[str, Any]:
 
 def _tops(top: Sequence[Score], traits: Traits) -> Sequence[Score]:
     """Alternatives; up to 0.5.20 those with one text are one, at the first's place with the last's score."""
+    if traits.has(Trait.CANDIDATES_JOINED):
+        return joined(top)
     if not traits.has(Trait.TOPS_BY_TEXT):
         return top
     by_text: dict[str, Score] = {}

@@ -14,6 +14,7 @@ from .call import call_of
 from .chat_render import ChatRenderer
 from .completions import CompletionsRenderer
 from .openai_parts import Facts
+from .responses_render import ResponsesRenderer
 
 if TYPE_CHECKING:
     from .station import SglangStation
@@ -48,7 +49,27 @@ def _completions(told: Told, ask: Ask, station: SglangStation, context: Context)
     return renderer.stream(told) if ask.stream else renderer.whole(told)
 
 
+def _responses(told: Told, ask: Ask, station: SglangStation, context: Context) -> Rendering:
+    route: Any = ask.options["route"]
+    renderer = ResponsesRenderer(route, station.traits, int(context.now()), context.hex)
+    if ask.stream:
+        return renderer.stream(told)
+    answer = renderer.whole(told)
+    if answer.status == 200 and route.values["store"]:
+        body = answer.messages[0].body
+        station.state.responses[route.id] = {"body": body, "history": _history(route.history, told)}
+    return answer
+
+
+def _history(before: tuple[Mapping[str, Any], ...], told: Told) -> list[Mapping[str, Any]]:
+    """The conversation with this answer at its end."""
+    choice = told.choices[0]
+    parts = choice.parts
+    said = choice.text if parts is None else "".join(part.text for part in parts if part.kind == "content")
+    return [*before, {"role": "assistant", "content": said}]
+
+
 RENDERERS: Mapping[str, Render] = MappingProxyType(
-    {"generate": _native, "chat": _chat, "completions": _completions}
+    {"generate": _native, "chat": _chat, "completions": _completions, "responses": _responses}
 )
 """api -> renderer."""

@@ -84,6 +84,8 @@ class Trait(Enum):
     TOPS_BY_TEXT = _until(21, "chat alternatives with one text collapse into one")
     STREAM_TOPS_OF_FIRST = _until(21, "every token of a streamed step shows the alternatives of the step's first")
     JSON_BY_PYDANTIC = _since(22, "JSON answers are written by pydantic (0.00001), before by Python (1e-05)")
+    ECHO_NEEDS_TOPS = _until(19, "completions with echo and logprobs 0 fail with an internal error")
+    CANDIDATES_JOINED = _until(10, "texts of one list of candidates are joined into one (as recorded: transformers 5)")
     COMPLETION_DETAILS = _since(23, "usage.completion_tokens_details")
     USAGE_REASONING = _since(1, "usage.reasoning_tokens")
     CONTINUOUS_USAGE_CACHED = _since(12, "continuous usage tells cached tokens under --enable-cache-report")
@@ -96,6 +98,7 @@ class Trait(Enum):
     MODEL_INFO_UNDERSTANDING = _since(6, "model_info tells has_image/audio_understanding")
     MODEL_INFO_ARCHITECTURES = _since(9, "model_info tells model_type and architectures")
     MODEL_INFO_SERVED_NAME = _since(15, "model_info tells served_model_name, load_format, parsers, embedding")
+    MODEL_INFO_NO_PREFILL_BACKEND = _since(19, "model_info: the embedding plan has prefill_backend disabled")
     MODEL_INFO_DISAGGREGATION = _since(20, "model_info tells disaggregation_mode")
     TOKENIZE = _since(4, "/tokenize, /detokenize and their /v1 names")
     TOKENIZE_MESSAGES = _since(12, "/tokenize takes messages")
@@ -111,6 +114,7 @@ class Trait(Enum):
     RESPONSES = _since(1, "/v1/responses")
     RESPONSES_DELTAS = _since(14, "/v1/responses streams text deltas for ordinary models")
     RESPONSES_USAGE = _since(18, "/v1/responses: own usage shape, logprobs, incomplete status")
+    RESPONSES_ENVELOPE = _since(20, "/v1/responses events carry SGLang's own response object; items have a phase")
     RESPONSES_UNKNOWN_MODEL = _since(20, "/v1/responses answers 404 for an unknown model")
 
     @property

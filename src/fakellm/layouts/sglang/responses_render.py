@@ -1,0 +1,406 @@
+"""The answers of /v1/responses: the response object, and the typed events of its stream.
+
+Up to 0.5.13 a stream has only its first two events and its last; the envelope and its members changed with 0.5.20.
+Reads only the Told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...message import Message, Rendering
+from ...told import Part, Score, Told, ToldChoice
+from . import answers
+from .responses import ResponsesRoute, refusal
+from .traits import Trait, Traits
+
+if TYPE_CHECKING:
+    from .station import SglangStation
+
+_STATUSES = {"length": "incomplete", "abort": "failed", "error": "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class ResponsesRenderer:
+    """Renders one response. ``created``: seconds since 1970; ``hexes``: random hex digits."""
+
+    route: ResponsesRoute
+    traits: Traits
+    created: int
+    hexes: Callable[[int], str]
+
+    def whole(self, told: Told) -> Rendering:
+        """A JSON answer; a failed engine is an error of the route."""
+        choice = told.choices[0]
+        failed = choice.failure
+        if choice.finish_reason == "abort" and failed is not None and failed.code is not None:
+            return refusal(failed.message if failed.code == 400 else f"{failed.code}: {failed.message}")
+        spelling = "serde" if self.traits.has(Trait.JSON_BY_PYDANTIC) else "json"
+        return answers.json_answer(self.response(told), spelling=spelling)
+
+    def response(self, told: Told) -> dict[str, Any]:
+        """The finished response object."""
+        choice = told.choices[0]
+        logprobs = _logprobs(choice.scores or ()) if self.route.logprobs and choice.scores is not None else None
+        return self.object(self._status(choice), self._items(choice, logprobs), self._usage(told), _error_of(choice))
+
+    def stream(self, told: Told) -> Rendering:
+        """Typed events; no ``[DONE]``."""
+        return answers.events(tuple(self._events(told)), done=False)
+
+    def object(
+        self,
+        status: str,
+        output: Sequence[Any] = (),
+        usage: Mapping[str, Any] | None = None,
+        error: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """A response object as JSON answers have it."""
+        values = self.route.values
+        text = values["text"] or ({"format": {"type": "text"}} if _only_text(output) else None)
+        effort = (values["reasoning"] or {}).get("effort")
+        return {
+            "id": self.route.id,
+            "object": "response",
+            "created_at": self.created,
+            "model": values["model"],
+            "output": list(output),
+            "status": status,
+            "usage": usage,
+            "parallel_tool_calls": values["parallel_tool_calls"] is not False,
+            "tool_choice": values["tool_choice"],
+            "tools": [_tool(tool, self.traits) for tool in values["tools"]],
+            "error": error,
+            "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
+            "instructions": values["instructions"],
+            "max_output_tokens": values["max_output_tokens"],
+            "previous_response_id": values["previous_response_id"],
+            "reasoning": {"effort": effort, "summary": None},
+            "store": values["store"],
+            "temperature": values["temperature"],
+            "text": text,
+            "top_p": values["top_p"],
+            "truncation": values["truncation"],
+            "user": values["user"],
+            "metadata": dict(values["metadata"] or {}),
+        }
+
+    def lifecycle(self, kind: str, number: int, body: Mapping[str, Any], due: float) -> Message:
+        """response.created, .in_progress, .completed, .incomplete, .failed."""
+        name = f"response.{kind}"
+        if self.traits.has(Trait.RESPONSES_ENVELOPE):
+            made = {"type": name, "response": body, "sequence_number": number}
+        else:
+            made = {"response": _sdk_response(body), "sequence_number": number, "type": name}
+        return Message("event", made, due_ms=due, event=name, spelling="serde")
+
+    def _status(self, choice: ToldChoice) -> str:
+        if not self.traits.has(Trait.RESPONSES_USAGE):
+            return "completed"
+        return _STATUSES.get(choice.finish_reason or "", "completed")
+
+    def _usage(self, told: Told) -> dict[str, Any]:
+        counted = told.usage
+        if not self.traits.has(Trait.RESPONSES_USAGE):
+            zeros: dict[str, Any] = {"prompt_tokens": 0, "total_tokens": 0, "completion_tokens": 0}
+            return {**zeros, "prompt_tokens_details": None, "reasoning_tokens": 0}
+        prompt, completion = counted.prompt_tokens or 0, counted.completion_tokens or 0
+        return {
+            "input_tokens": prompt,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": completion,
+            "output_tokens_details": {"reasoning_tokens": counted.reasoning_tokens or 0},
+            "total_tokens": prompt + completion,
+        }
+
+    def _items(self, choice: ToldChoice, logprobs: list[Any] | None) -> list[dict[str, Any]]:
+        parts = choice.parts if choice.parts is not None else (Part("content", choice.text),)
+        calls = [part for part in parts if part.kind == "tool"]
+        reasoning = "".join(part.text for part in parts if part.kind == "reasoning")
+        content = "".join(part.text for part in parts if part.kind == "content")
+        items: list[dict[str, Any]] = []
+        if reasoning:
+            items.append(self.reasoning_item(f"rs_{self.hexes(32)}", reasoning))
+        if content:
+            phase = "commentary" if calls else "final_answer"
+            items.append(self.message_item(f"msg_{self.hexes(32)}", content, "completed", phase, logprobs))
+        for part in calls:
+            items.append(
+                function_item(f"fc_{self.hexes(8)}", f"call_{self.hexes(24)}", part.name, part.text, "completed")
+            )
+        return items
+
+    def message_item(
+        self, name: str, text: str | None, status: str, phase: str, logprobs: list[Any] | None = None
+    ) -> dict[str, Any]:
+        """An output message; ``text`` None = not yet any content."""
+        item: dict[str, Any] = {
+            "id": name,
+            "content": [] if text is None else [text_part(text, logprobs)],
+            "role": "assistant",
+            "status": status,
+            "type": "message",
+        }
+        if self.traits.has(Trait.RESPONSES_ENVELOPE):
+            item["phase"] = phase
+        return item
+
+    def reasoning_item(self, name: str, text: str, status: str = "completed") -> dict[str, Any]:
+        """A reasoning item; its trace is mirrored into a summary when that was asked for."""
+        summary = [{"text": text, "type": "summary_text"}] if self.summarises and text else []
+        content = [{"text": text, "type": "reasoning_text"}] if text else []
+        return {
+            "id": name,
+            "summary": summary,
+            "type": "reasoning",
+            "content": content,
+            "encrypted_content": None,
+            "status": status,
+        }
+
+    @property
+    def summarises(self) -> bool:
+        return (self.route.values["reasoning"] or {}).get("summary") is not None
+
+    def _events(self, told: Told) -> Iterator[Message]:
+        opening = self.object("in_progress")
+        yield self.lifecycle("created", 0, opening, 0.0)
+        yield self.lifecycle("in_progress", 1, opening, 0.0)
+        choice = told.choices[0]
+        due = choice.steps[-1].due_ms if choice.steps else 0.0
+        if not self.traits.has(Trait.RESPONSES_DELTAS):
+            yield self.lifecycle("completed", 2, self.response(told), due)
+            return
+        stream = _Items(self)
+        for step in choice.steps:
+            parts = step.parts if step.parts is not None else ((Part("content", step.text),) if step.text else ())
+            for part in parts:
+                yield from stream.take(part, step.due_ms)
+        yield from stream.close(due)
+        status = self._status(choice)
+        body = self.object(status, stream.done, self._usage(told), _error_of(choice))
+        yield self.lifecycle(status, stream.number, body, due)
+
+
+@dataclass(slots=True)
+class _Items:
+    """The output items of a stream: which is open, and the events that open, grow and close it."""
+
+    renderer: ResponsesRenderer
+    number: int = 2
+    done: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _kind: str | None = None
+    _call: int | None = None
+    _names: tuple[str, str, str | None] = ("", "", None)
+    _text: str = ""
+    _index: int = -1
+
+    def take(self, part: Part, due: float) -> Iterator[Message]:
+        """A piece of reasoning, text or a call."""
+        calling = self._kind == "tool"
+        if part.kind == "content" and calling and not part.text.strip():
+            return
+        if self._kind != part.kind or (part.kind == "tool" and part.tool_index != self._call):
+            yield from self.close(due)
+            yield from self._open(part, due)
+        self._text += part.text
+        if part.kind == "content":
+            yield self._event("response.output_text.delta", due, content_index=0, delta=part.text, logprobs=[])
+        elif part.kind == "tool":
+            if part.text:
+                yield self._event("response.function_call_arguments.delta", due, delta=part.text)
+        elif self.renderer.summarises:
+            yield self._event("response.reasoning_summary_text.delta", due, delta=part.text, summary_index=0)
+        else:
+            yield self._event("response.reasoning_text.delta", due, content_index=0, delta=part.text)
+
+    def close(self, due: float) -> Iterator[Message]:
+        """Close the open item, if any."""
+        kind, text, name = self._kind, self._text, self._names[0]
+        if kind is None:
+            return
+        self._kind = None
+        if kind == "content":
+            yield self._event("response.output_text.done", due, content_index=0, logprobs=[], text=text)
+            yield self._event("response.content_part.done", due, content_index=0, part=text_part(text, None))
+            item = self.renderer.message_item(name, text, "completed", "final_answer")
+        elif kind == "tool":
+            item = function_item(name, self._names[1], self._names[2], text, "completed")
+            yield self._event("response.function_call_arguments.done", due, arguments=text, name=self._names[2])
+        else:
+            item = self.renderer.reasoning_item(name, text)
+            yield from self._close_reasoning(text, due)
+        yield self._item("done", item, due)
+        self.done.append(item)
+
+    def _close_reasoning(self, text: str, due: float) -> Iterator[Message]:
+        if self.renderer.summarises:
+            part = {"text": text, "type": "summary_text"}
+            yield self._event("response.reasoning_summary_text.done", due, summary_index=0, text=text)
+            yield self._event("response.reasoning_summary_part.done", due, part=part, summary_index=0)
+            return
+        yield self._event("response.reasoning_text.done", due, content_index=0, text=text)
+        part = {"text": text, "type": "reasoning_text"}
+        yield self._event("response.content_part.done", due, content_index=0, part=part)
+
+    def _open(self, part: Part, due: float) -> Iterator[Message]:
+        hexes = self.renderer.hexes
+        self._kind, self._text, self._call = part.kind, "", part.tool_index
+        self._index += 1
+        if part.kind == "content":
+            self._names = (f"msg_{hexes(32)}", "", None)
+            yield self._item(
+                "added", self.renderer.message_item(self._names[0], None, "in_progress", "final_answer"), due
+            )
+            yield self._event("response.content_part.added", due, content_index=0, part=text_part("", None))
+        elif part.kind == "tool":
+            self._names = (f"fc_{hexes(8)}", f"call_{hexes(24)}", part.name)
+            yield self._item("added", function_item(*self._names, "", "in_progress"), due)
+            for item in self.done:
+                if "phase" in item:
+                    item["phase"] = "commentary"
+        else:
+            self._names = (f"rs_{hexes(32)}", "", None)
+            yield self._item("added", self.renderer.reasoning_item(self._names[0], "", "in_progress"), due)
+            if self.renderer.summarises:
+                part_added = {"text": "", "type": "summary_text"}
+                yield self._event("response.reasoning_summary_part.added", due, part=part_added, summary_index=0)
+            else:
+                part_added = {"text": "", "type": "reasoning_text"}
+                yield self._event("response.content_part.added", due, content_index=0, part=part_added)
+
+    def _item(self, what: str, item: Mapping[str, Any], due: float) -> Message:
+        name = f"response.output_item.{what}"
+        body = {"item": dict(item), "output_index": self._index, "sequence_number": self.number, "type": name}
+        self.number += 1
+        return Message("event", body, due_ms=due, event=name, spelling="serde")
+
+    def _event(self, name: str, due: float, **members: Any) -> Message:
+        """An event on the open item; the SDK's types order their members by name."""
+        made = {
+            **members,
+            "item_id": self._names[0],
+            "output_index": self._index,
+            "sequence_number": self.number,
+            "type": name,
+        }
+        self.number += 1
+        body = {member: made[member] for member in sorted(made)}
+        return Message("event", body, 0, due_ms=due, event=name, spelling="serde")
+
+
+def failed_stream(route: ResponsesRoute, station: SglangStation, created: int) -> Rendering:
+    """A stream whose request the engine refused."""
+    renderer = ResponsesRenderer(route, station.traits, created, lambda digits: "")
+    opening = renderer.object("in_progress")
+    error = {"code": "server_error", "message": route.refused} if station.traits.has(Trait.RESPONSES_ENVELOPE) else None
+    failed = renderer.object("failed", error=error)
+    messages = (
+        renderer.lifecycle("created", 0, opening, 0.0),
+        renderer.lifecycle("in_progress", 1, opening, 0.0),
+        renderer.lifecycle("failed", 2, failed, 0.0),
+    )
+    return answers.events(messages, done=False)
+
+
+def text_part(text: str, logprobs: list[Any] | None) -> dict[str, Any]:
+    """A text part of an output message."""
+    return {"annotations": [], "text": text, "type": "output_text", "logprobs": logprobs}
+
+
+def function_item(name: str, call_id: str, function: str | None, arguments: str, status: str) -> dict[str, Any]:
+    """A function call item."""
+    return {
+        "arguments": arguments,
+        "call_id": call_id,
+        "name": function,
+        "type": "function_call",
+        "id": name,
+        "status": status,
+    }
+
+
+def _logprobs(scores: Sequence[Score | None]) -> list[Any]:
+    """Entries over all tokens; bytes are those of the displayed text, as this route has them."""
+    return [
+        None if score is None else {**_entry(score), "top_logprobs": [_entry(each) for each in score.top or ()]}
+        for score in scores
+    ]
+
+
+def _entry(score: Score) -> dict[str, Any]:
+    return {"token": score.token, "bytes": list(score.token.encode()), "logprob": score.logprob}
+
+
+def _only_text(output: Sequence[Mapping[str, Any]]) -> bool:
+    return bool(output) and all(item.get("type") == "message" for item in output)
+
+
+def _tool(tool: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
+    members = ["type", "name", "description", "parameters", "strict"]
+    if traits.has(Trait.RESPONSES_ENVELOPE):
+        members += ["tools", "defer_loading", "format"]
+    made = {name: tool.get(name) for name in members}
+    made["strict"] = bool(tool.get("strict"))
+    return made
+
+
+def _error_of(choice: ToldChoice) -> dict[str, Any] | None:
+    if choice.finish_reason not in ("abort", "error"):
+        return None
+    message = choice.failure.message if choice.failure is not None else "Generation aborted"
+    return {"code": "server_error", "message": message}
+
+
+def _sdk_response(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The response as the openai SDK's own type writes it, inside events up to 0.5.19."""
+    text = None if body["text"] is None else {**body["text"], "verbosity": None}
+    return {
+        "id": body["id"],
+        "created_at": float(body["created_at"]),
+        "error": None,
+        "incomplete_details": body["incomplete_details"],
+        "instructions": body["instructions"],
+        "metadata": body["metadata"],
+        "model": body["model"],
+        "object": "response",
+        "output": body["output"],
+        "parallel_tool_calls": body["parallel_tool_calls"],
+        "temperature": body["temperature"],
+        "tool_choice": body["tool_choice"],
+        "tools": body["tools"],
+        "top_p": body["top_p"],
+        "background": None,
+        "conversation": None,
+        "max_output_tokens": body["max_output_tokens"],
+        "max_tool_calls": None,
+        "previous_response_id": body["previous_response_id"],
+        "prompt": None,
+        "prompt_cache_key": None,
+        "prompt_cache_retention": None,
+        "reasoning": {"effort": body["reasoning"]["effort"], "generate_summary": None, "summary": None},
+        "safety_identifier": None,
+        "service_tier": None,
+        "status": body["status"],
+        "text": text,
+        "top_logprobs": None,
+        "truncation": body["truncation"],
+        "usage": _sdk_usage(body["usage"]),
+        "user": body["user"],
+        "store": body["store"],
+    }
+
+
+def _sdk_usage(usage: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Usage in the SDK's shape; the old chat-shaped zeros become zeros of it."""
+    if usage is None or "input_tokens" in usage:
+        return usage
+    return {
+        "input_tokens": 0,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 0,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 0,
+    }
