@@ -8,7 +8,7 @@ adapter=$(cd "$(dirname "$0")/adapters/openai-python" && pwd)
 
 for mode in create helper; do
     echo "== openai-python, $mode"
-    options=(--report-dir "report/openai-python-$mode")
+    options=(--verbose --report-dir "report/openai-python-$mode")
     [ -f "$adapter/baseline-$mode.yaml" ] && options+=(--baseline "$adapter/baseline-$mode.yaml")
     "$bin/fakellm" conform client "${options[@]}" -- "$bin/python" "$adapter/adapter.py" "$mode"
 done

@@ -48,7 +48,14 @@ def strip() -> dict[str, object]:
          "got": {"id": "absent", "logprob": "absent"}, "differs": at > 2}
         for at in range(5)
     ]  # fmt: skip
-    return {"choice": 0, "of": "completion", "total": 9, "first": 3, "rows": rows, "diagnosis": "one of the ids is lost"}
+    return {
+        "choice": 0,
+        "of": "completion",
+        "total": 9,
+        "first": 3,
+        "rows": rows,
+        "diagnosis": "one of the ids is lost",
+    }
 
 
 def record(*verdicts: Verdict, case: str = "scores/late[api=chat]", **changes: object) -> CaseRecord:

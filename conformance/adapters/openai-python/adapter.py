@@ -1,8 +1,8 @@
 """Adapter for the ``openai`` SDK: ``python adapter.py [create|helper]``.
 
-``create`` (the default) calls ``chat.completions.create``, whole and streamed; ``helper`` reads streams through the SDK's own
-``chat.completions.stream`` helper. It reports what the SDK hands over and mends nothing: lists are joined in the order in
-which they came, a value that no object had is null. Needs: ``pip install -r requirements.txt``.
+``create`` (the default) calls ``chat.completions.create``, whole and streamed; ``helper`` reads streams through the
+SDK's own ``chat.completions.stream`` helper. It reports what the SDK hands over and mends nothing: lists are joined in
+the order in which they came, a value that no object had is null. Needs: ``pip install -r requirements.txt``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import openai
 from openai import OpenAI
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else "create"
-KNOWN = {"model", "messages", "stream", "stream_options", "n", "max_tokens", "stop", "temperature", "seed", "logprobs"}
-KNOWN |= {"top_logprobs", "tools", "prompt", "echo"}
+KNOWN = frozenset(
+    {"model", "messages", "prompt", "stream", "stream_options", "n", "max_tokens", "stop", "temperature", "seed"}
+    | {"logprobs", "top_logprobs", "tools", "echo"}
+)
 APIS = ["chat", "completions"] if MODE == "create" else ["chat"]
 HELLO = {
     "protocol": 1,
@@ -31,6 +33,7 @@ HELLO = {
     "supports": {
         "apis": APIS,
         "stream": [False, True] if MODE == "create" else [True],
+        "layouts": ["vllm-0.32.0"],
         "captures": ["prompt_token_ids", "completion_token_ids", "logprobs", "text", "finish_reason"],
     },
 }
@@ -38,7 +41,8 @@ HELLO = {
 
 def extra(thing: Any, name: str) -> Any:
     """A field that the SDK does not know, as it hands it back."""
-    return (thing.model_extra or {}).get(name)
+    extras: dict[str, Any] = thing.model_extra or {}
+    return extras.get(name)
 
 
 def scores(logprobs: Any) -> list[Any] | None:
@@ -95,12 +99,13 @@ def whole(answer: Any) -> list[dict[str, Any]]:
 
 
 def streamed(events: Any) -> tuple[list[dict[str, Any]], Any]:
-    choices: dict[Any, Joined] = {}
+    choices: dict[int, Joined] = {}
     prompt_ids, usage = None, None
     for event in events:
         prompt_ids = extra(event, "prompt_token_ids") if prompt_ids is None else prompt_ids
         usage = event.usage or usage
-        for choice in event.choices or []:
+        pieces: list[Any] = event.choices or []
+        for choice in pieces:
             choices.setdefault(choice.index, Joined(choice.index)).add(choice)
     rows = [joined.row for joined in choices.values()]
     for row in rows:
@@ -110,7 +115,9 @@ def streamed(events: Any) -> tuple[list[dict[str, Any]], Any]:
 
 
 def run(message: dict[str, Any]) -> dict[str, Any]:
-    client = OpenAI(base_url=message["base_url"], api_key="none", max_retries=0, timeout=message["deadline_ms"] / 1000)
+    client: Any = OpenAI(
+        base_url=message["base_url"], api_key="none", max_retries=0, timeout=message["deadline_ms"] / 1000
+    )
     request = message["request"]
     known = {name: value for name, value in request.items() if name in KNOWN}
     known["extra_body"] = {name: value for name, value in request.items() if name not in KNOWN}

@@ -50,6 +50,7 @@ def _shared(function: F) -> F:
         click.option("--strict", is_flag=True, help="Warnings (SHOULD) are red as well."),
         click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same bytes."),
         click.option("-q", "--quiet", is_flag=True, help="No progress, no notes, no warnings in detail."),
+        click.option("-v", "--verbose", is_flag=True, help="Show expected failures token by token as well."),
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -86,7 +87,7 @@ def _options(given: dict[str, Any], *, smoke: bool = False) -> Any:
     )
 
 
-def _run(mode: Any, target: Any, options: Any, *, as_json: bool, quiet: bool) -> int:
+def _run(mode: Any, target: Any, options: Any, given: dict[str, Any]) -> int:
     """Run one mode, print its verdict, give its exit code."""
     from rich.console import Console
 
@@ -95,7 +96,8 @@ def _run(mode: Any, target: Any, options: Any, *, as_json: bool, quiet: bool) ->
 
     requirements = {check.id: check.requirement for check in all_checks()}
     out, talk = Console(highlight=False), Console(stderr=True)
-    terminal = TerminalWriter(out, talk, requirements, quiet=quiet, verdict=not as_json)
+    as_json, quiet = given["as_json"], given["quiet"]
+    terminal = TerminalWriter(out, talk, requirements, quiet=quiet, verbose=given["verbose"], verdict=not as_json)
     result = asyncio.run(mode(target, options, [terminal]))
     if as_json:
         click.echo(json.dumps(result.footer.to_json()))
@@ -140,7 +142,7 @@ def client(**given: Any) -> int:
     from ..conform.session import conform_client
 
     options = _options(given)
-    return _run(conform_client, _target(given), options, as_json=given["as_json"], quiet=given["quiet"])
+    return _run(conform_client, _target(given), options, given)
 
 
 @conform.command("smoke", epilog="Example: fakellm conform smoke -- python my_adapter.py")
@@ -151,4 +153,4 @@ def smoke(**given: Any) -> int:
     from ..conform.session import conform_client
 
     options = _options(given, smoke=True)
-    return _run(conform_client, _target(given), options, as_json=given["as_json"], quiet=given["quiet"])
+    return _run(conform_client, _target(given), options, given)

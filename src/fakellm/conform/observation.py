@@ -99,10 +99,10 @@ class Situation:
 class Truth:
     """What the healthy layout tells: every value that it would carry for this request, less its declared losses.
 
-    ``capture.choices[].token_texts`` are the pieces for display. ``carried``: the values of ``capture.VALUES`` (and
-    top_logprobs, prompt_logprobs, usage) that the healthy answer has on the wire. ``token_bytes``: exact bytes per
-    choice and token. ``text_is_bytes``: no stop string, parser or skipped special token stands between bytes and text.
-    ``error``: the healthy layout itself answers with an error status here.
+    ``capture.choices[].token_texts`` and ``prompt_texts`` are the pieces for display. ``carried``: the values of
+    ``capture.VALUES`` (and top_logprobs, prompt_logprobs, usage) that the healthy answer has on the wire.
+    ``token_bytes``: exact bytes per choice and token. ``text_is_bytes``: no stop string, parser or skipped special
+    token stands between bytes and text. ``error``: the healthy layout itself answers with an error status here.
     """
 
     capture: Capture
@@ -111,6 +111,7 @@ class Truth:
     token_bytes: tuple[tuple[bytes, ...], ...] = ()
     text_is_bytes: bool = False
     error: int | None = None
+    prompt_texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

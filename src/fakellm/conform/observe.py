@@ -8,7 +8,7 @@ stage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -37,6 +37,14 @@ SEQUENCES = (
 )
 
 
+Piece = Callable[[int], bytes]
+"""Token id -> its bytes."""
+
+
+def _unknown(token_id: int) -> bytes:
+    return b""
+
+
 class HarnessError(FakellmError):
     """The suite contradicts itself; never the client's failure."""
 
@@ -54,8 +62,9 @@ class Heard:
     faults: tuple[Tampering, ...] = ()
 
 
-def heard(exchanges: Sequence[Exchange], api: str, began: float) -> Heard:
-    """All that the fake knows of one call. ``began``: seconds since 1970 when the errand was given out."""
+def heard(exchanges: Sequence[Exchange], api: str, began: float, piece: Piece = _unknown) -> Heard:
+    """All that the fake knows of one call. ``began``: seconds since 1970 when the errand was given out; ``piece``: the
+    tokenizer's, for display."""
     upstream = tuple(_received(exchange, began) for exchange in exchanges)
     calls = [exchange for exchange in exchanges if exchange.request.path == PATHS[api]]
     if not calls:
@@ -69,7 +78,7 @@ def heard(exchanges: Sequence[Exchange], api: str, began: float) -> Heard:
     played = last.behind()
     if played is None:
         return Heard(upstream, Truth(capture=Capture(), error=last.wire.status), _sent(last, body, None))
-    return Heard(upstream, truth_of(last, played, body), _sent(last, body, played), _tampering(played))
+    return Heard(upstream, truth_of(last, played, body, piece), _sent(last, body, played), _tampering(played))
 
 
 def _received(exchange: Exchange, began: float) -> Received:
@@ -134,7 +143,7 @@ def _tampering(played: Played) -> tuple[Tampering, ...]:
     )
 
 
-def truth_of(exchange: Exchange, played: Played, body: Mapping[str, Any]) -> Truth:
+def truth_of(exchange: Exchange, played: Played, body: Mapping[str, Any], piece: Piece) -> Truth:
     """What the healthy layout tells for this request, with the losses that its table declares."""
     stage, ask = exchange.stage_object, played.ask
     healthy = stage.healthy_rendering(played)
@@ -153,6 +162,7 @@ def truth_of(exchange: Exchange, played: Played, body: Mapping[str, Any]) -> Tru
         token_bytes=tuple(_visible(played, choice) for choice in told.choices),
         text_is_bytes=_text_is_bytes(played, told),
         error=healthy.status if healthy.status >= 400 else None,
+        prompt_texts=_prompt_texts(told, piece),
     )
 
 
@@ -178,6 +188,11 @@ def _text_is_bytes(played: Played, told: Told) -> bool:
     """No stop string, parser or skipped special token stands between bytes and text."""
     plain = not played.ask.sampling.stop and not played.ask.tools and not played.ask.wants.echo
     return plain and all(choice.parts is None for choice in told.choices)
+
+
+def _prompt_texts(told: Told, piece: Piece) -> tuple[str, ...]:
+    ids = told.prompts[0].token_ids if told.prompts else None
+    return tuple(piece(one).decode("utf-8", "replace") if isinstance(one, int) else "" for one in ids or ())
 
 
 def _losses(told: Told, choices: Sequence[CapturedChoice], accessors: Sequence[Any]) -> tuple[Loss, ...]:

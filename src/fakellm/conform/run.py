@@ -54,6 +54,7 @@ class Run:
     light: list[Observation] = field(default_factory=list[Observation])
     failing: list[Verdict] = field(default_factory=list[Verdict])
     exercised: set[str] = field(default_factory=set[str])
+    given: set[str] = field(default_factory=set[str])
     passing: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     seq: int = 0
 
@@ -124,7 +125,7 @@ async def _run_turn(
     began = time.time()
     reply = await run.driver.run(errand)
     exchanges = await run.host.settled(token, seen)
-    what = heard(exchanges, case.api, began)
+    what = heard(exchanges, case.api, began, run.host.tokenizer.piece)
     return observe(run, case, body, what, reply.ending, turn, before), reply.stderr
 
 
@@ -234,6 +235,7 @@ def _remember(run: Run, observations: Sequence[Observation], verdicts: Sequence[
     run.tally.cases += 1
     for one in observations:
         run.tally.exchanges += bool(one.upstream)
+        run.given |= optional_values(one)
         run.light.append(lightened(one))
     for verdict in verdicts:
         finding = verdict.finding
@@ -314,6 +316,7 @@ def _text(body: bytes) -> str:
 def judge_run(run: Run, *, untested: bool = True) -> tuple[Verdict, ...]:
     """The findings about the run as a whole: checks over all observations, and MUSTs that nothing exercised."""
     findings: list[Finding] = []
+    lost = never_captured(run.light, run.supports)
     run.tally.usable, run.tally.carrying = usable(run.light)
     for check in run.checks:
         if check.judge_run is not None and run.light:
@@ -323,7 +326,7 @@ def judge_run(run: Run, *, untested: bool = True) -> tuple[Verdict, ...]:
             untested
             and check.judge is not None
             and check.id not in run.exercised
-            and not cannot_arise(check, run.supports)
+            and not cannot_arise(check, run, lost)
         ):
             findings.append(
                 Finding(
@@ -341,9 +344,39 @@ def judge_run(run: Run, *, untested: bool = True) -> tuple[Verdict, ...]:
     return verdicts
 
 
-def cannot_arise(check: Check, supports: Supports) -> bool:
-    """N/A: the client exposes nothing of what the check needs."""
-    return bool(check.needs) and not (check.needs & supports.captures)
+def never_captured(light: Sequence[Observation], supports: Supports) -> frozenset[str]:
+    """Declared values that were on the wire, and null in every capture of the run."""
+    sent = {value for one in light if one.sent is not None for value in one.sent.carried}
+    got = {
+        value
+        for one in light
+        if one.ending.capture is not None
+        for choice in one.ending.capture.choices
+        for value in supports.captures
+        if getattr(choice, value) is not None
+    }
+    return frozenset((supports.captures & sent) - got)
+
+
+OPTIONAL = ("top_logprobs", "prompt_logprobs", "token_texts", "weight_versions")
+
+
+def optional_values(one: Observation) -> set[str]:
+    """The optional fields of the protocol that a client gave here; a field that it never gives is N/A."""
+    capture = one.ending.capture
+    if capture is None:
+        return set()
+    given = {name for name in OPTIONAL if any(getattr(choice, name) is not None for choice in capture.choices)}
+    return given | ({"usage"} if capture.usage is not None else set())
+
+
+def cannot_arise(check: Check, run: Run, lost: frozenset[str]) -> bool:
+    """N/A rather than untested: the client exposes nothing of what the check needs, or captured it nowhere at all
+    (``lost``), which ``capture.yield`` says already."""
+    if not check.needs:
+        return False
+    exposed = (run.supports.captures | run.given) & check.needs
+    return not exposed or bool(lost & check.needs)
 
 
 def finish(run: Run, *, strict: bool, started: float, judged_stale: bool = True) -> Footer:

@@ -91,11 +91,10 @@ def strip_of(observation: Observation, finding: Finding, *, before: int = BEFORE
         )
         for place in range(start, end)
     )
-    told = (
-        finding.diagnosis
-        or diagnose([cell.logprob for cell in truth], [cell.logprob for cell in got], "scores")
-        or diagnose([cell.id for cell in truth], [cell.id for cell in got], "ids")
-    )
+    told = diagnose([cell.id for cell in truth], [cell.id for cell in got], "ids")
+    if told is None and of == "completion":
+        told = diagnose([cell.logprob for cell in truth], [cell.logprob for cell in got], "scores")
+    told = told or finding.diagnosis
     return Strip(choice, of, total, first, rows, told or "")
 
 
@@ -134,7 +133,7 @@ def same_score(one: Any, other: Any) -> bool:
 
 def _pieces(observation: Observation, choice: int, of: str) -> Sequence[str]:
     if of == "prompt":
-        return ()
+        return observation.truth.prompt_texts
     truth = _choice_at(observation.truth.capture.by_index(), choice)
     return [str(text) for text in (truth.token_texts if truth and truth.token_texts else ())]
 

@@ -143,12 +143,19 @@ def test_an_empty_file_excuses_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_written_reads_back_and_covers_todays_failures(tmp_path: Path) -> None:
-    failing = [finding(case=CASES[0]), finding(case=CASES[1]), finding(), finding(check="align.completion-ids", case=CASES[1])]
+    failing = [
+        finding(case=CASES[0]),
+        finding(case=CASES[1]),
+        finding(),
+        finding(check="align.completion-ids", case=CASES[1]),
+    ]
     text = baseline.written(failing, [("align.completion-ids", CASES[0])])
 
     known = read(tmp_path, text)
 
     assert [Standing.EXPECTED] * 4 == [known.judge(one).standing for one in failing]
     assert Standing.UNEXPECTED == known.judge(finding(check="align.completion-ids", case=CASES[2])).standing
-    assert ["ids/null[api=chat,stream=true]", "ids/null", "scores/late"] == [entry.model.case for entry in known.entries]
+    assert ["ids/null[api=chat,stream=true]", "ids/null", "scores/late"] == [
+        entry.model.case for entry in known.entries
+    ]
     assert {"TODO"} == {entry.model.reason for entry in known.entries}

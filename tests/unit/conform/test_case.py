@@ -92,8 +92,8 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, change: tuple[str, st
     with pytest.raises(CaseError) as caught:
         load([write(tmp_path, FILE.replace(*change))])
 
-    assert words.split("; ")[0] in str(caught.value)
-    assert words.split("; ")[-1] in str(caught.value)
+    assert words.split("; ", maxsplit=1)[0] in str(caught.value)
+    assert words.rsplit("; ", maxsplit=1)[-1] in str(caught.value)
     assert "ids.yaml" in str(caught.value)
 
 

@@ -41,7 +41,9 @@ def tally(*rows: tuple[Level, Outcome, Standing | None], exchanges: int = 1, cas
         ([PASS, KNOWN, ERROR], Word.NONCONFORMANT, 3, 3),
     ],
 )
-def test_word_and_exit(rows: list[tuple[Level, Outcome, Standing | None]], word: Word, exit_code: int, strict: int) -> None:
+def test_word_and_exit(
+    rows: list[tuple[Level, Outcome, Standing | None]], word: Word, exit_code: int, strict: int
+) -> None:
     made = tally(*rows)
 
     assert word == made.word()

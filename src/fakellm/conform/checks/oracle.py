@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from ...capture import VALUES, Capture, CapturedChoice
+from ...reading import error_told
 from ..observation import Kind, May, Mode, Observation, Tampering
 
 ALL_VALUES = (*VALUES, "top_logprobs", "prompt_logprobs")
@@ -157,7 +158,7 @@ def _of(choice: CapturedChoice | None, value: str) -> Any:
 
 def untrustworthy(observation: Observation) -> bool:
     """Whether a careful client would say no, or at least may: some fault is not simply to be recovered from."""
-    if observation.truth.error is not None:
+    if error_on_the_wire(observation):
         return True
     return any(fault.client_may != ONLY_RECOVER for fault in observation.case.faults)
 
@@ -173,7 +174,10 @@ def error_on_the_wire(observation: Observation) -> bool:
     sent = observation.sent
     if observation.truth.error is not None or (sent is not None and (sent.status >= 400 or sent.cut)):
         return True
-    return whole_answer(observation) == ONLY_REFUSE
+    if whole_answer(observation) == ONLY_REFUSE:
+        return True
+    case = observation.case
+    return sent is not None and error_told(sent.body, api=case.api, stream=case.stream) is not None
 
 
 def exposed(observation: Observation, value: str) -> bool:

@@ -22,7 +22,7 @@ def healthy_captured(observation: Observation) -> Sequence[Finding]:
 
     Refusing everything is safe and useless. What a layout itself declares as lost may be refused.
     """
-    if observation.case.faults or observation.truth.error is not None or may_refuse(observation):
+    if observation.case.faults or may_refuse(observation):
         return NOTHING
     if observation.ending.kind is Kind.CAPTURED:
         return [passed()]

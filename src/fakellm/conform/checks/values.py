@@ -196,10 +196,9 @@ def usage_kept(observation: Observation) -> Sequence[Finding]:
     capture = got_capture(observation)
     if capture is None or capture.usage is None or observation.sent is None:
         return NOTHING
-    if observation.mode is Mode.CLIENT and any("usage" in fault.values for fault in observation.case.faults):
-        right = [observation.sent.capture.usage, observation.truth.capture.usage]
-    else:
-        right = [observation.sent.capture.usage]
+    right = [observation.sent.capture.usage]
+    if observation.mode is Mode.CLIENT:
+        right.append(observation.truth.capture.usage)
     counts = _counts(capture.usage)
     if not counts:
         return NOTHING

@@ -65,7 +65,9 @@ class JsonlWriter:
         self._file.flush()
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(row, ensure_ascii=False, default=_jsonable).encode(errors="replace").decode() + "\n")
+        self._file.write(
+            json.dumps(row, ensure_ascii=False, default=_jsonable).encode(errors="replace").decode() + "\n"
+        )
 
 
 def _jsonable(value: Any) -> Any:

@@ -29,17 +29,26 @@ WORD_STYLES = {
     Word.INCONCLUSIVE: "bold magenta",
 }
 MAX_CASES = 4
+SIDES = ("truth", "sent", "got")
 
 
 class TerminalWriter:
     """Progress to ``talk`` (stderr), the verdict to ``out`` (stdout). ``requirements``: check id -> its sentence."""
 
     def __init__(
-        self, out: Console, talk: Console, requirements: Mapping[str, str], *, quiet: bool = False, verdict: bool = True
+        self,
+        out: Console,
+        talk: Console,
+        requirements: Mapping[str, str],
+        *,
+        quiet: bool = False,
+        verbose: bool = False,
+        verdict: bool = True,
     ) -> None:
         self._out = out
         self._requirements = requirements
         self._quiet = quiet
+        self._verbose = verbose
         self._verdict = verdict
         self._by_check: dict[str, list[tuple[Verdict, CaseRecord]]] = {}
         self._undetectable = 0
@@ -88,13 +97,19 @@ class TerminalWriter:
         verdict, record = (unexpected or rows)[0]
         name = label(verdict.finding)
         if not unexpected:
-            reason = verdict.reason or ""
-            self._print(Text.assemble(("EXPECTED ", "dim"), check, f" in {len(rows)} cases: {printable(reason)}"))
+            words = f" in {len(rows)} {_cases(rows)}: {printable(verdict.reason or '')}"
+            self._print(Text.assemble(("EXPECTED ", "dim"), check, words))
+            if self._verbose:
+                self._first(check, verdict, record)
             return
         if self._quiet and name in ("NOTE", "WARN"):
             return
         self._print()
-        self._print(Text.assemble((f"{name} ", STYLES.get(name, "")), (check, "bold"), f" in {len(unexpected)} cases"))
+        self._print(
+            Text.assemble(
+                (f"{name} ", STYLES.get(name, "")), (check, "bold"), f" in {len(unexpected)} {_cases(unexpected)}"
+            )
+        )
         requirement = self._requirements.get(check)
         if requirement:
             self._print(Text(f"  {requirement}", "dim"))
@@ -102,6 +117,14 @@ class TerminalWriter:
             self._print(Text(f"  {each.finding.case}  {_sentence(each.finding)}"))
         if len(unexpected) > MAX_CASES:
             self._print(Text(f"  … and {len(unexpected) - MAX_CASES} more", "dim"))
+        self._evidence(check, record)
+
+    def _first(self, check: str, verdict: Verdict, record: CaseRecord) -> None:
+        """The first of several expected findings in full (``-v``)."""
+        self._print(Text(f"  {verdict.finding.case}  {_sentence(verdict.finding)}"))
+        self._evidence(check, record)
+
+    def _evidence(self, check: str, record: CaseRecord) -> None:
         if check in record.strips:
             self._strip(record.strips[check])
         command = record.commands.get(check, record.reproduce)
@@ -114,15 +137,14 @@ class TerminalWriter:
 
     def _strip(self, strip: Mapping[str, Any]) -> None:
         table = Table(box=None, padding=(0, 1), header_style="dim")
-        for heading in ("", "#", "piece", "truth", "sent", "got", "truth", "sent", "got"):
+        values = ("id", "logprob") if strip["of"] == "completion" else ("id",)
+        for heading in ("", "#", "piece", *(f"{side} {value}" for value in values for side in SIDES)):
             table.add_column(heading, justify="left" if heading in ("", "piece") else "right", no_wrap=True)
         for row in strip["rows"]:
-            style = "red" if row["differs"] else ""
             mark = "▶" if row["position"] == strip["first"] else " "
-            ids = [_shown(row[side]["id"]) for side in ("truth", "sent", "got")]
-            scores = [_shown(row[side]["logprob"]) for side in ("truth", "sent", "got")]
-            cells = [mark, str(row["position"]), printable(row["piece"], quote=True), *ids, *scores]
-            table.add_row(*(Text(cell, style) for cell in cells))
+            cells = [_shown(row[side][value]) for value in values for side in SIDES]
+            cells = [mark, str(row["position"]), printable(row["piece"], quote=True), *cells]
+            table.add_row(*(Text(cell, "red" if row["differs"] else "") for cell in cells))
         self._out.print(table)
         place = f"choice {strip['choice']}, {strip['of']} tokens, {strip['total']} in all"
         self._print(
@@ -149,6 +171,10 @@ def _weight(rows: Sequence[tuple[Verdict, CaseRecord]]) -> tuple[int, str]:
     order = ("ERROR", "FAIL", "UNTESTED", "WARN", "NOTE")
     unexpected = any(verdict.standing is not Standing.EXPECTED for verdict, _ in rows)
     return (0 if unexpected else 1) * 10 + order.index(label(rows[0][0].finding)), rows[0][0].finding.check
+
+
+def _cases(rows: Sequence[Any]) -> str:
+    return "case" if len(rows) == 1 else "cases"
 
 
 def _only_untested(verdict: Verdict) -> bool:

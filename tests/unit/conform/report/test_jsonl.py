@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from support.conformance import record, verdict, write
 
 from fakellm.conform.finding import Outcome
 from fakellm.conform.report.jsonl import JsonlWriter, TruncatedReport, merged, read
 from fakellm.conform.report.records import CaseRecord
 from fakellm.errors import CaptureError
+from support.conformance import record, verdict, write
 
 FIRST, SECOND = "scores/late[api=chat]", "ids/null[api=chat]"
 
@@ -25,7 +25,10 @@ def test_it_reads_back(tmp_path: Path) -> None:
 
     assert [FIRST, SECOND] == list(report.cases)
     first, second = report.cases[FIRST].verdicts
-    assert (Outcome.FAIL, "scores are shifted by one from position 3") == (first.finding.outcome, first.finding.diagnosis)
+    assert (Outcome.FAIL, "scores are shifted by one from position 3") == (
+        first.finding.outcome,
+        first.finding.diagnosis,
+    )
     assert (Outcome.PASS, "text.kept") == (second.finding.outcome, second.finding.check)
     assert "nonconformant" == report.footer["verdict"]
 
@@ -64,7 +67,9 @@ def test_a_line_that_was_taken_out_is_noticed(tmp_path: Path) -> None:
         read(path)
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", '{"type":"case","id":"a/b"}\n', "[1]\n", '{"type":"header","format":9}\n'])
+@pytest.mark.parametrize(
+    "text", ["", "\n\n", '{"type":"case","id":"a/b"}\n', "[1]\n", '{"type":"header","format":9}\n']
+)
 def test_what_is_no_report_is_a_bad_file(tmp_path: Path, text: str) -> None:
     path = tmp_path / "report.jsonl"
     path.write_text(text, encoding="utf-8")

@@ -3,12 +3,11 @@
 from pathlib import Path
 from xml.etree import ElementTree
 
-from support.conformance import NASTY, record, verdict, write
-
 from fakellm.conform.finding import Level, Outcome
 from fakellm.conform.report.junit import JUnitWriter
 from fakellm.conform.report.records import CaseRecord
 from fakellm.conform.verdict import Standing
+from support.conformance import NASTY, record, verdict, write
 
 
 def parsed(folder: Path, *records: CaseRecord) -> ElementTree.Element:
@@ -18,7 +17,9 @@ def parsed(folder: Path, *records: CaseRecord) -> ElementTree.Element:
 
 
 def test_one_failure_per_failing_must(tmp_path: Path) -> None:
-    root = parsed(tmp_path, record(verdict(), verdict(check="align.completion-ids"), verdict(Outcome.PASS, check="x.y")))
+    root = parsed(
+        tmp_path, record(verdict(), verdict(check="align.completion-ids"), verdict(Outcome.PASS, check="x.y"))
+    )
 
     assert ["align.logprobs", "align.completion-ids"] == [one.get("type") for one in root.iter("failure")]
     assert ("1", "1", "0", "0") == tuple(root.get(name) for name in ("tests", "failures", "errors", "skipped"))

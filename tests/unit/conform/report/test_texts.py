@@ -5,19 +5,22 @@ import json
 from pathlib import Path
 
 from rich.console import Console
-from support.conformance import NASTY, record, strip, verdict, write
 
 from fakellm.conform.finding import Outcome
 from fakellm.conform.report.records import CaseRecord
 from fakellm.conform.report.summary import BadgeWriter, SummaryWriter
 from fakellm.conform.report.terminal import TerminalWriter
 from fakellm.conform.verdict import Standing
+from support.conformance import NASTY, record, strip, verdict, write
 
 
 def shown(*records: CaseRecord, quiet: bool = False) -> str:
     out = io.StringIO()
     terminal = TerminalWriter(
-        Console(file=out, width=200), Console(file=io.StringIO()), {"align.logprobs": "Scores MUST be kept."}, quiet=quiet
+        Console(file=out, width=200),
+        Console(file=io.StringIO()),
+        {"align.logprobs": "Scores MUST be kept."},
+        quiet=quiet,
     )
     write(terminal, *records)
     return out.getvalue()
@@ -47,7 +50,7 @@ def test_a_failure_shows_requirement_strip_diagnosis_and_command() -> None:
 def test_an_expected_failure_is_one_line() -> None:
     text = shown(record(verdict(standing=Standing.EXPECTED)))
 
-    assert "EXPECTED align.logprobs in 1 cases: known" in text
+    assert "EXPECTED align.logprobs in 1 case: known" in text
     assert "reproduce" not in text
 
 
