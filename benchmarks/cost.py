@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import statistics
@@ -27,6 +28,7 @@ replies:
     say: {auto: {tokens: 50}}
 """
 CONNECTIONS = 8
+NUMBERS = itertools.count()
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -90,14 +92,14 @@ async def read_answer(reader: asyncio.StreamReader) -> bytes:
 
 
 async def load(port: int, count: int, stream: bool, unique: bool = False) -> None:
-    async def one(worker: int) -> None:
+    async def one() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for number in range(count // CONNECTIONS):
-            writer.write(request(stream, worker * count + number if unique else None))
+        for _ in range(count // CONNECTIONS):
+            writer.write(request(stream, next(NUMBERS) if unique else None))
             await read_answer(reader)
         writer.close()
 
-    await asyncio.gather(*(one(worker) for worker in range(CONNECTIONS)))
+    await asyncio.gather(*(one() for _ in range(CONNECTIONS)))
 
 
 async def fetch(port: int, stream: bool) -> bytes:
@@ -155,7 +157,7 @@ def rows(fake: Server, constant: Server, rounds: int, requests: int, streams: in
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--requests", type=int, default=2000)
+    parser.add_argument("--requests", type=int, default=4000)
     parser.add_argument("--streams", type=int, default=800)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

@@ -1,15 +1,15 @@
-"""The fast path: an answer rendered once, then played again with fresh ids and times.
+"""The fast path: an answer rendered once, then played again with fresh ids, times and prompts.
 
-A :class:`Plan` is the bytes of an answer cut at every place where a random id or a time of day stands. It is made by
-rendering twice under :class:`MarkedContext` values with different marks: only when both cut to the same pieces is the
-plan trusted; a station that computes with its ids simply has no plan. A property test holds plan bytes equal to
-freshly rendered bytes. Knows nothing of sockets, scenarios or vendors.
+A :class:`Plan` is the bytes of an answer cut at every place where a random id, a time of day, the prompt's token ids or a
+count of prompt tokens stands. It is made by rendering twice under different :class:`Marks`: only when both cut to the
+same pieces is the plan trusted; a station that computes with its ids simply has no plan. A property test holds plan
+bytes equal to freshly rendered bytes. Knows nothing of sockets, scenarios or vendors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,33 +17,67 @@ from .layouts.base import Context
 from .message import Frame, Wire
 
 TIME = -1
-"""The slot of the time of day (whole seconds); other slots are numbers of ids."""
+"""The slot of the time of day (whole seconds); slots from 0 are numbers of ids."""
+PROMPT = -2
+"""The slot of the prompt's token ids, with commas between."""
+COUNT = -1000
+"""Slots from here down are counts: prompt tokens plus ``COUNT - slot`` completion tokens."""
+ROOMY_TOKENS = 4096
+"""Answers as long as this have no plan, so a limit or a context with more room than this is as good as none."""
 
 
-class MarkedContext:
-    """A Context whose ids and times are marks that can be found again in the bytes.
+@dataclass(frozen=True, slots=True)
+class PromptWords:
+    """The prompt of one request as it stands in an answer."""
 
-    Marks are hex digits of the asked length; the first is 8, a digit that every vendor's id may start with. ``salt``
-    tells two markings apart.
+    ids: bytes
+    count: int
+
+    @classmethod
+    def of(cls, token_ids: Sequence[int]) -> PromptWords:
+        return cls(",".join(map(str, token_ids)).encode(), len(token_ids))
+
+
+class Marks:
+    """A Context whose ids and times, and a prompt whose ids and count, can be found again in the bytes.
+
+    ``salt`` tells two markings apart. ``prompt_id`` stands for all of the prompt's ids, ``count`` for their number.
     """
 
     def __init__(self, salt: int, timing: Any = None) -> None:
         self._salt = salt
         self._timing = timing
         self.second = 3_900_000_000 + salt * 7_000_013
-        self.marks: list[str] = []
+        self.prompt_id = 810_000_000_000_007 + salt
+        self.count = 73_000_000_000_000 + salt * 100_000_000
+        self.ids: list[str] = []
 
     def now(self) -> float:
         return float(self.second)
 
     def hex(self, digits: int) -> str:
-        number = len(self.marks) + 1
+        number = len(self.ids) + 1
         mark = f"8{self._salt:x}{number:03x}".ljust(digits, f"{(number * 7 + self._salt) % 16:x}")[:digits]
-        self.marks.append(mark)
+        self.ids.append(mark)
         return mark
 
     def timing(self) -> Any:
         return self._timing
+
+    def pattern(self) -> re.Pattern[bytes]:
+        """Finds every mark. A count is the mark plus up to a million tokens, and no part of a longer number."""
+        words = sorted((*self.ids, str(self.second), str(self.prompt_id)), key=len, reverse=True)
+        counts = f"(?<![\\d.]){str(self.count)[:8]}\\d{{6}}(?![\\d.])"
+        return re.compile(("(" + "|".join([*map(re.escape, words), counts]) + ")").encode())
+
+    def slot(self, word: bytes, numbers: dict[bytes, int]) -> int:
+        """What stands at a mark."""
+        found = numbers.get(word)
+        if found is not None:
+            return found
+        if word == str(self.second).encode():
+            return TIME
+        return PROMPT if word == str(self.prompt_id).encode() else COUNT - (int(word) - self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +88,21 @@ class _Part:
     slots: tuple[int, ...]
     due_ms: float
 
-    def play(self, words: tuple[bytes, ...]) -> Frame:
+    def play(self, ids: Sequence[bytes], second: bytes, prompt: PromptWords) -> Frame:
         if not self.slots:
             return Frame(self.pieces[0], self.due_ms)
         filled: list[bytes] = [b""] * (2 * len(self.slots) + 1)
         filled[0::2] = self.pieces
-        filled[1::2] = [words[slot] for slot in self.slots]
+        filled[1::2] = [
+            ids[slot]
+            if slot >= 0
+            else second
+            if slot == TIME
+            else prompt.ids
+            if slot == PROMPT
+            else b"%d" % (prompt.count + COUNT - slot)
+            for slot in self.slots
+        ]
         return Frame(b"".join(filled), self.due_ms)
 
 
@@ -79,35 +122,34 @@ class Plan:
         """Bytes that the plan holds."""
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
-    def play(self, context: Context) -> Wire:
-        """The answer with fresh ids and the time of now."""
+    def play(self, context: Context, prompt: PromptWords) -> Wire:
+        """The answer with fresh ids, the time of now, and this prompt."""
         ids = [context.hex(digits).encode() for digits in self.digits]
-        words = (*ids, str(int(context.now())).encode())
-        frames = tuple(part.play(words) for part in self.parts)
+        second = b"%d" % int(context.now())
+        frames = tuple(part.play(ids, second, prompt) for part in self.parts)
         return Wire(self.status, self.headers, frames, self.stream, coalesce=self.coalesce)
 
 
-def make_plan(render: Callable[[Context], Wire], timing: Any = None) -> Plan | None:
+def make_plan(render: Callable[[Marks], Wire], timing: Any = None) -> Plan | None:
     """The plan of an answer, or None when it cannot be played from pieces. ``render`` is called twice."""
-    first, second = (_cut(render, MarkedContext(salt, timing)) for salt in (1, 2))
+    first, second = (_cut(render, Marks(salt, timing)) for salt in (1, 2))
     return first if first is not None and first == second else None
 
 
-def _cut(render: Callable[[Context], Wire], context: MarkedContext) -> Plan | None:
-    wire = render(context)
-    marks = {mark.encode(): number for number, mark in enumerate(context.marks)}
-    marked_headers = any(mark in value for mark in context.marks for _, value in wire.headers)
+def _cut(render: Callable[[Marks], Wire], marks: Marks) -> Plan | None:
+    wire = render(marks)
+    numbers = {mark.encode(): number for number, mark in enumerate(marks.ids)}
+    marked_headers = any(mark in value for mark in marks.ids for _, value in wire.headers)
     pinned_length = any(name == "content-length" for name, _ in wire.headers)
-    if wire.cut or marked_headers or pinned_length or len(marks) != len(context.marks):
+    if wire.cut or marked_headers or pinned_length or len(numbers) != len(marks.ids):
         return None
-    marks[str(context.second).encode()] = TIME
-    words = sorted(marks, key=len, reverse=True)
-    pattern = re.compile(b"(" + b"|".join(re.escape(word) for word in words) + b")")
+    pattern = marks.pattern()
     parts: list[_Part] = []
-    for frame in wire.frames if not wire.coalesce else coalesced(wire.frames):
+    for frame in coalesced(wire.frames) if wire.coalesce else wire.frames:
         split = pattern.split(frame.data)
-        parts.append(_Part(tuple(split[0::2]), tuple(marks[word] for word in split[1::2]), frame.due_ms))
-    digits = tuple(len(mark) for mark in context.marks)
+        slots = tuple(marks.slot(word, numbers) for word in split[1::2])
+        parts.append(_Part(tuple(split[0::2]), slots, frame.due_ms))
+    digits = tuple(len(mark) for mark in marks.ids)
     return Plan(wire.status, wire.headers, tuple(parts), digits, wire.stream, wire.coalesce)
 
 

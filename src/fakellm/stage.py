@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from . import wire
@@ -23,16 +23,14 @@ from .faults.compose import Distortion, compose
 from .generation import Generation
 from .layouts.base import Context, Layout, Station
 from .message import Frame, Rendering, Wire
-from .plan import Plan, make_plan
+from .plan import ROOMY_TOKENS, Marks, Plan, PromptWords, make_plan
 from .tokenizer import Tokenizer
 from .told import Told
 
+MAX_KNOWN = 4096
 MAX_PLANS = 1024
 MAX_PLAN_BYTES = 32 * 1024 * 1024
 MAX_ORDINALS = 65536
-CACHEABLE_APIS = frozenset({"chat", "completions", "generate", "tito"})
-"""APIs whose answers leave nothing behind in the station."""
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -104,11 +102,12 @@ class RequestContext:
         return self
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Known:
-    """A request answered before: its plan, and the epoch of the station in which it was made."""
+    """A request answered before: its plan and prompt, and the epoch of the station in which the plan was made."""
 
     plan: Plan
+    prompt: PromptWords
     epoch: int
     behind: Callable[[], Played | None]
 
@@ -139,7 +138,8 @@ class Stage:
         self.tokenizer = tokenizer
         self._now = now
         self._keeps_plans = plans
-        self._plans: OrderedDict[bytes, _Known] = OrderedDict()
+        self._known: OrderedDict[bytes, _Known] = OrderedDict()
+        self._plans: OrderedDict[Hashable, Plan | None] = OrderedDict()
         self._plan_bytes = 0
         self._ordinals: OrderedDict[bytes, int] = OrderedDict()
 
@@ -148,12 +148,12 @@ class Stage:
         key = self._digest(request)
         ids = SeededIds(f"{self.seed}/{self.name}/{key.hex()}/{self._ordinal(key)}")
         context = RequestContext(self._now, ids)
-        known = self._plans.get(key)
+        known = self._known.get(key)
         if known is not None:
             if known.epoch == self._epoch():
-                self._plans.move_to_end(key)
-                return Answer(known.plan.play(context), behind=known.behind)
-            self._forget(key)
+                self._known.move_to_end(key)
+                return Answer(known.plan.play(context, known.prompt), behind=known.behind)
+            del self._known[key]
         try:
             return self._fresh(request, key, context)
         except FakellmError as problem:
@@ -161,6 +161,7 @@ class Stage:
 
     def reset(self) -> None:
         """Forget every request that was seen (ordinals and plans); the station's state stays."""
+        self._known.clear()
         self._plans.clear()
         self._plan_bytes = 0
         self._ordinals.clear()
@@ -175,10 +176,22 @@ class Stage:
             reply = self.source.reply(heard)
         except Unmatched as unmatched:
             return Answer(problem_wire(501, unmatched.body, None), unmatched=True)
-        played = self._play(heard, reply, context)
-        if self._keeps_plans and self._repeats(played):
-            self._remember(key, played, reply.timing)
-        return Answer(self._send(played, context), behind=lambda: played)
+        plan_key = self._plan_key(heard, reply)
+        if plan_key is None:
+            played = self._play(heard, reply, context)
+            return Answer(self._send(played, context), behind=lambda: played)
+        if plan_key not in self._plans:
+            self._keep_plan(plan_key, self._play(heard, reply, context))
+        plan = self._plans[plan_key]
+        behind = _once(lambda: self._play(heard, reply, context))
+        if plan is None:
+            played = behind()
+            return Answer(self._send(played, context), behind=lambda: played)
+        prompt = PromptWords.of(heard.prompts[0].token_ids)
+        self._known[key] = _Known(plan, prompt, self._epoch(), behind)
+        if len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
+        return Answer(plan.play(context, prompt), behind=behind)
 
     def _play(self, ask: Ask, reply: Reply, context: RequestContext) -> Played:
         distortion = self._distortion(ask, reply, context) if self.faults or reply.faults else Distortion()
@@ -213,22 +226,35 @@ class Stage:
         context = RequestContext(self._now, SeededIds("healthy"), played.reply.timing)
         return self.station.render(self.healthy(played, context), played.ask, context)
 
-    def _repeats(self, played: Played) -> bool:
-        """Whether an equal request will get the same answer but for ids and time. Faults may draw chance by ordinal."""
-        undistorted = not self.faults and not played.reply.faults
-        return undistorted and played.reply.key is not None and played.ask.api in CACHEABLE_APIS
+    # -------------------------------------------------------------- fast path
 
-    def _remember(self, key: bytes, played: Played, timing: Any) -> None:
-        plan = make_plan(lambda context: self._send(played, context), timing)
-        if plan is None or plan.size > MAX_PLAN_BYTES // 4:
-            return
-        self._plans[key] = _Known(plan, self._epoch(), lambda: played)
-        self._plan_bytes += plan.size
+    def _plan_key(self, ask: Ask, reply: Reply) -> Hashable | None:
+        """What the bytes of an answer depend on besides ids, time and the prompt's own ids; None = render afresh.
+
+        Faults may draw chance by ordinal, so a reply with faults has no plan.
+        """
+        if not self._keeps_plans or reply.key is None or self.faults or reply.faults:
+            return None
+        shape: Hashable | None = getattr(self.station, "plan_key", _no_plan)(ask)
+        return None if shape is None else (reply.key, self._epoch(), shape)
+
+    def _keep_plan(self, key: Hashable, played: Played) -> None:
+        short = all(len(choice.ids or ()) < ROOMY_TOKENS for choice in played.told.choices)
+        plan = make_plan(lambda marks: self._marked(played, marks), played.reply.timing) if short else None
+        if plan is not None and plan.size > MAX_PLAN_BYTES // 4:
+            plan = None
+        self._plans[key] = plan
+        self._plan_bytes += plan.size if plan is not None else 0
         while len(self._plans) > MAX_PLANS or self._plan_bytes > MAX_PLAN_BYTES:
-            self._forget(next(iter(self._plans)))
+            dropped = self._plans.popitem(last=False)[1]
+            self._plan_bytes -= dropped.size if dropped is not None else 0
 
-    def _forget(self, key: bytes) -> None:
-        self._plan_bytes -= self._plans.pop(key).plan.size
+    def _marked(self, played: Played, marks: Marks) -> Wire:
+        """The answer with marks in place of ids, time and prompt."""
+        told = played.told
+        prompt = replace(told.prompts[0], token_ids=(marks.prompt_id,), text=None)
+        usage = replace(told.usage, prompt_tokens=marks.count)
+        return self._send(replace(played, told=replace(told, prompts=(prompt,), usage=usage)), marks)
 
     def _epoch(self) -> int:
         return getattr(self.station, "epoch", 0)
@@ -252,6 +278,22 @@ class Stage:
             if name not in _PASSING_HEADERS:
                 digest.update(f"\n{name}:{value}".encode("utf-8", "surrogateescape"))
         return digest.digest()
+
+
+def _no_plan(ask: Ask) -> None:
+    return None
+
+
+def _once(make: Callable[[], Played]) -> Callable[[], Played]:
+    """The value of ``make``, made when first asked for."""
+    made: list[Played] = []
+
+    def give() -> Played:
+        if not made:
+            made.append(make())
+        return made[0]
+
+    return give
 
 
 _PASSING_HEADERS = frozenset(

@@ -102,10 +102,25 @@ class TestPlans:
         assert 1 == source.asked
 
     def test_planned_bytes_are_rendered_bytes(self) -> None:
-        for body in ({}, {"stream": True, "logprobs": True}, {"n": 2, "temperature": 1, "return_token_ids": True}):
+        usage = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
+        for body in (
+            {},
+            {"stream": True, "logprobs": True, **usage},
+            {"n": 2, "temperature": 1, "return_token_ids": True},
+            {"stream": True, "n": 2, "temperature": 1, "return_token_ids": True},
+            {"max_tokens": 2, "return_token_ids": True},
+        ):
             fast, slow = (stage(Spoken(spoken("Hello"), spoken("World", first=-1)), plans=keep) for keep in (True, False))
-            for _ in range(3):
-                assert body_of(slow.answer(chat(**body))) == body_of(fast.answer(chat(**body)))
+            for text in ("Hi", "Hi", "Hi there", "something longer, éé", "Hi"):
+                assert body_of(slow.answer(chat(text, **body))) == body_of(fast.answer(chat(text, **body)))
+
+    def test_a_prompt_that_fills_the_context_still_cuts_the_answer(self) -> None:
+        playing = stage(Spoken(spoken("Hello, world")), "vllm-0.32.0", "--max-model-len", "40")
+        playing.answer(chat("Hi"))
+
+        answer = json.loads(body_of(playing.answer(chat("one two three four five six seven " * 4))))
+
+        assert "length" == answer["choices"][0]["finish_reason"]
 
     def test_the_clock_goes_on(self) -> None:
         time = [NOON]
@@ -138,6 +153,6 @@ class TestPlans:
         playing = stage(Spoken(spoken("Hello")))
 
         for number in range(MAX_PLANS + 50):
-            playing.answer(post("/v1/completions", {"model": "tiny", "prompt": f"{number}", "max_tokens": 1}))
+            playing.answer(post("/v1/completions", {"model": f"{number}", "prompt": "Hi", "max_tokens": 1}))
 
-        assert MAX_PLANS >= len(playing._plans)  # noqa: SLF001
+        assert MAX_PLANS == len(playing._plans)  # noqa: SLF001

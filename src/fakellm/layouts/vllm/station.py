@@ -6,13 +6,14 @@ The station knows its APIs and routes only by their shapes (``api.py``); adding 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ...ask import Ask, Request
 from ...generation import Generation
 from ...message import Rendering
+from ...plan import ROOMY_TOKENS
 from ...told import Told
 from ..base import Context, Launch
 from .api import Api, Handler, Running
@@ -27,6 +28,8 @@ from .tell import Facts, tell
 from .traits import TRAITS, Traits, Version
 
 APIS: dict[str, Api] = {api.name: api for api in (CHAT, COMPLETIONS)}
+PLANNED = frozenset({"chat", "completions", "tito"})
+"""APIs whose answers leave nothing behind in the station."""
 GUARDED = ("/v1", "/v2", "/inference", "/cohere")
 """Prefixes that --api-key guards, unknown routes below them too (research, vllm.md 4.4)."""
 
@@ -94,6 +97,23 @@ class Station:
 
     def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
         return APIS[ask.api].render(told, ask, self.running, context)
+
+    def plan_key(self, ask: Ask) -> Hashable | None:
+        """What the bytes depend on besides the truth, ids, time and the prompt's own ids (fast path); None = no plan.
+
+        The last prompt id stands for how the detokeniser begins; the room for where a long answer would be cut.
+        """
+        wants = ask.wants
+        if ask.api not in PLANNED or len(ask.prompts) != 1 or wants.echo or wants.prompt_logprobs is not None:
+            return None
+        if ask.request_id is not None or ask.options.get("return_prompt_text"):
+            return None
+        ids = ask.prompts[0].token_ids
+        room = min(self.running.settings.max_model_len - len(ids), ROOMY_TOKENS)
+        limit = ask.sampling.max_tokens
+        sampling = replace(ask.sampling, max_tokens=None if limit is None or limit >= ROOMY_TOKENS else limit)
+        shape = (ask.api, ask.stream, ask.n, ask.model, sampling, wants, room, ids[-1:], bool(ask.tools))
+        return (*shape, repr(ask.tool_choice), repr(sorted(ask.options.items())))
 
     def _authorised(self, request: Request) -> bool:
         keys = self.running.settings.api_keys
