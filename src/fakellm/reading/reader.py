@@ -11,6 +11,7 @@ feeds the bytes in, in any split, and says at the end whether the connection was
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -89,6 +90,11 @@ class Reader:
         drafts, _ = drafts_of(gatherer.gathered, may_repeat=self._may_repeat())
         usage = gatherer.gathered.top.usage or next((draft.usage for draft in drafts if draft.usage is not None), None)
         return Capture(choices=tuple(draft.choice for draft in drafts), usage=usage)
+
+    def error(self) -> str | None:
+        """The first error that the answer itself tells, in the server's words."""
+        errors = self._finished().gathered.errors
+        return next((words for kind, words in errors if kind != "unreadable"), None)
 
     def _gather(self, *, stream: bool) -> Gatherer:
         return Gatherer(rows_for(self.table, self.api, stream), self.api, expected=self._prompts * self._n)
@@ -170,6 +176,14 @@ def read(
     reader = Reader(api=api, stream=stream, table=table, request=request, status=status)
     reader.feed(body)
     return reader.capture(cut=cut)
+
+
+@lru_cache(maxsize=64)
+def error_told(body: bytes, *, api: str, stream: bool = False) -> str | None:
+    """What an answer of status 200 says about its own failure (error body or event), None where it says nothing."""
+    reader = Reader(api=api, stream=stream)
+    reader.feed(body)
+    return reader.error()
 
 
 def read_as_sent(
