@@ -49,7 +49,8 @@ def engine_checks(
             params = params_of(api, parsed.values, len(prompt.token_ids), rules)
             check_engine(params, prompt.token_ids, rules, vocab_size)
         except Objection as objection:
-            late = traits.late_engine_checks and bool(parsed.values.get("stream"))
+            begun = traits.late_engine_checks or api == "responses"
+            late = begun and bool(parsed.values.get("stream"))
             return spell_for(api, objection, traits, late=late)
     return _after_the_engine(api, parsed, rules)
 
