@@ -5,10 +5,14 @@ set -euo pipefail
 
 bin=$(cd "$1" && pwd)
 adapter=$(cd "$(dirname "$0")/adapters/openai-python" && pwd)
+worst=0
 
 for mode in create helper; do
     echo "== openai-python, $mode"
-    options=(--verbose --report-dir "report/openai-python-$mode")
+    options=(--report-dir "report/openai-python-$mode")
     [ -f "$adapter/baseline-$mode.yaml" ] && options+=(--baseline "$adapter/baseline-$mode.yaml")
-    "$bin/fakellm" conform client "${options[@]}" -- "$bin/python" "$adapter/adapter.py" "$mode"
+    code=0
+    "$bin/fakellm" conform client "${options[@]}" -- "$bin/python" "$adapter/adapter.py" "$mode" || code=$?
+    worst=$((code > worst ? code : worst))
 done
+exit "$worst"
