@@ -98,6 +98,8 @@ class Shapes:
 
     def __init__(self, learned: Mapping[str, Any]) -> None:
         self._learned = learned
+        nodes = (node for vendor in learned.values() for node in vendor["shapes"].values())
+        self._variants = frozenset(name for node in nodes for name in _variants(node))
 
     def violations(
         self, layout: str, api: str, value: Any, *, stream: bool, event: str | None = None, kind: str | None = None
@@ -107,7 +109,7 @@ class Shapes:
         node = self._node(vendor, api, stream, kind or kind_of(api, value, stream=stream, event=event))
         if node is None:
             return []
-        return list(_differences(node, value, "", self._version(vendor, version)))
+        return list(_differences(node, value, "", self._version(vendor, version), self._variants))
 
     def knows(self, layout: str, api: str, *, stream: bool, kind: str) -> bool:
         """Was such a message captured from that vendor?"""
@@ -146,7 +148,16 @@ def violations(
     return shapes().violations(layout, api, value, stream=stream, event=event, kind=kind)
 
 
-def _differences(node: Node, value: Any, path: str, version: int, parent: str = "") -> Iterator[str]:
+def _variants(node: Node) -> Iterator[str]:
+    """Every ``type`` that was seen below a node, at any vendor's."""
+    yield from node.get("variants", {})
+    inner = [*node.get("variants", {}).values(), *node.get("keys", {}).values()]
+    inner += [node[name] for name in ("items", "each") if name in node]
+    for child in inner:
+        yield from _variants(child)
+
+
+def _differences(node: Node, value: Any, path: str, version: int, others: frozenset[str]) -> Iterator[str]:
     if node.get("any"):
         return
     kind = type_of(value)
@@ -158,24 +169,28 @@ def _differences(node: Node, value: Any, path: str, version: int, parent: str = 
         item = node.get("items")
         if item is not None:
             for at, element in enumerate(cast("list[Any]", value)):
-                yield from _differences(item, element, f"{path}[{at}]", version, parent)
+                yield from _differences(item, element, f"{path}[{at}]", version, others)
     elif kind == "object":
-        yield from _object_differences(node, cast("dict[str, Any]", value), path, version, parent)
+        yield from _object_differences(node, cast("dict[str, Any]", value), path, version, others)
 
 
-def _object_differences(node: Node, value: dict[str, Any], path: str, version: int, parent: str) -> Iterator[str]:
+def _object_differences(
+    node: Node, value: dict[str, Any], path: str, version: int, others: frozenset[str]
+) -> Iterator[str]:
+    """``others``: values of ``type`` that some vendor was seen to send; what this one makes of them is not known."""
     each = node.get("each")
     if each is not None:
         for key, member in value.items():
-            yield from _differences(each, member, f"{path}[{key!r}]", version)
+            yield from _differences(each, member, f"{path}[{key!r}]", version, others)
         return
     variants = node.get("variants")
     if variants is not None:
-        variant = variants.get(str(value.get("type")))
-        if variant is None:
-            yield f"{path}.type: {value.get('type')!r} was never seen, only {', '.join(sorted(variants))}"
+        kind = str(value.get("type"))
+        if kind not in variants:
+            if kind not in others:
+                yield f"{path}.type: {kind!r} was never seen, only {', '.join(sorted(variants))}"
             return
-        node = variant
+        node = variants[kind]
     for key, member in value.items():
         place = f"{path}.{key}" if path else key
         child = node.get("keys", {}).get(key)
@@ -184,7 +199,7 @@ def _object_differences(node: Node, value: dict[str, Any], path: str, version: i
         elif not _belongs(child, node, version):
             yield f"{place}: not seen in this version"
         else:
-            yield from _differences(child, member, place, version, key)
+            yield from _differences(child, member, place, version, others)
     for key, child in node.get("keys", {}).items():
         if key not in value and _always(child, node, version):
             yield f"{path}.{key}: missing" if path else f"{key}: missing"

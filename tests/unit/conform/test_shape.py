@@ -93,6 +93,20 @@ def test_elements_maps_and_variants_are_looked_into() -> None:
     assert ["item.type: 'image' was never seen, only text"] == told(shapes, {"item": {"type": "image"}})
 
 
+def test_of_a_variant_that_another_vendor_sends_nothing_is_known() -> None:
+    item = {"types": ["object"], "seen": SEEN, "variants": {"text": an_object()}}
+    call = {"types": ["object"], "seen": SEEN, "variants": {"call": an_object()}}
+    shapes = Shapes(
+        {
+            "acme": {"versions": ["1.0"], "shapes": {"chat/whole/body": an_object(item=item)}},
+            "other": {"versions": ["1.0"], "shapes": {"chat/whole/body": an_object(item=call)}},
+        }
+    )
+
+    assert [] == told(shapes, {"item": {"type": "call", "x": 1}})
+    assert ["item.type: 'cal' was never seen, only text"] == told(shapes, {"item": {"type": "cal"}})
+
+
 def test_what_is_not_the_servers_own_may_be_anything() -> None:
     assert [] == told(learned(**an_object(metadata={"any": True, "seen": SEEN})), {"metadata": {"x": [1]}})
 
