@@ -6,7 +6,7 @@ One function, used by every route with a body. Knows no route's meaning.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,10 +28,23 @@ class Body:
 
 
 def read_body(
-    request: Request, model: Model, traits: Traits, *, json_only: bool, struct: bool = False
+    request: Request,
+    model: Model,
+    traits: Traits,
+    *,
+    json_only: bool,
+    struct: bool = False,
+    refuse: Callable[[Sequence[Error]], Rendering] | None = None,
 ) -> Body | Rendering:
     """The body by its model, or the refusal. ``json_only``: the route insists on the JSON content type; ``struct``: the
-    server's input is a msgspec struct, which is refused twice: as an instance that it is not, and member by member."""
+    server's input is a msgspec struct, which is refused twice: as an instance that it is not, and member by member;
+    ``refuse``: the route's own way to say it."""
+
+    def invalid(errors: Sequence[Error]) -> Rendering:
+        if refuse is not None:
+            return refuse(errors)
+        return answers.invalid(errors, request.method, request.path, traits)
+
     media = request.headers.get("content-type", "").lower().split(";", 1)[0]
     if json_only and media != "application/json":
         refused: Error = {
@@ -39,17 +52,17 @@ def read_body(
             "msg": "Unsupported Media Type: Only 'application/json' is allowed",
             "type": "value_error",
         }
-        return _invalid([refused], request, traits)
+        return invalid([refused])
     if not request.body:
-        return _invalid([error("missing", ("body",), "Field required", None)], request, traits)
+        return invalid([error("missing", ("body",), "Field required", None)])
     parsed, broken = _parse(request.body, traits)
     if broken is not None:
-        return _invalid([broken], request, traits)
+        return invalid([broken])
     built = f"function-after[build_struct(), {model.name}]"
     reading = read(model, parsed, ("body", built) if struct else ("body",))
     if reading.errors:
         first = [_no_instance(model, parsed)] if struct else []
-        return _invalid([*first, *reading.errors], request, traits)
+        return invalid([*first, *reading.errors])
     return Body(parsed, reading.values)
 
 
@@ -68,7 +81,3 @@ def _parse(data: bytes, traits: Traits) -> tuple[Any, Error | None]:
         return None, error("json_invalid", ("body", wrong.pos), "JSON decode error", {}, {"error": wrong.msg})
     except UnicodeDecodeError:
         return None, error("json_invalid", ("body", 0), "JSON decode error", {}, {"error": "invalid utf-8"})
-
-
-def _invalid(errors: list[Error], request: Request, traits: Traits) -> Rendering:
-    return answers.invalid(errors, request.method, request.path, traits)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...ask import Ask, Request
 from ...message import Message, Rendering
 from ..base import Context
-from . import answers, chat_request, completions, native, responses
+from . import answers, chat_request, completions, messages, native, ollama, responses
 from .answers import Refusal
 from .bodies import read_body
 from .chat_body import chat_model
@@ -59,5 +59,11 @@ ENGINE: Mapping[str, Route] = {
     "/v1/chat/completions": Route(("POST",), chat),
     "/v1/completions": Route(("POST",), completion),
     "/v1/responses": Route(("POST",), responses.create, Trait.RESPONSES),
+    "/v1/messages": Route(("POST",), messages.create, Trait.MESSAGES),
+    "/v1/messages/count_tokens": Route(("POST",), messages.count_tokens, Trait.MESSAGES),
+    "/api/chat": Route(("POST",), ollama.chat, Trait.OLLAMA),
+    "/api/generate": Route(("POST",), ollama.generate, Trait.OLLAMA),
+    "/api/tags": Route(("GET",), ollama.tags, Trait.OLLAMA),
+    "/api/show": Route(("POST",), ollama.show, Trait.OLLAMA),
     "/v1/responses/*": Route(("GET", "POST"), responses.retrieve, Trait.RESPONSES),
 }

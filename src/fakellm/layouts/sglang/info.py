@@ -45,6 +45,17 @@ _EMBEDDING: dict[str, Any] = {
 }
 """The plan of an embedding model, as a model that is none tells it."""
 
+_OLD_EMBEDDING = {
+    **_EMBEDDING,
+    "bcg": {
+        "prefill_backend": "tc_piecewise",
+        "enabled": False,
+        "capture_token_budget": 2048,
+        "capture_batch_sizes": [size for size in _CAPTURE_SIZES if size <= 2048],
+    },
+}
+"""The same up to 0.5.18."""
+
 _TOTAL_TOKENS = 100_000
 
 
@@ -82,8 +93,7 @@ def model_info(station: SglangStation) -> dict[str, Any]:
     if traits.has(Trait.MODEL_INFO_ARCHITECTURES):
         info |= {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
     if named:
-        backend = "disabled" if traits.has(Trait.MODEL_INFO_NO_PREFILL_BACKEND) else "tc_piecewise"
-        info["embedding"] = {**_EMBEDDING, "bcg": {**_EMBEDDING["bcg"], "prefill_backend": backend}}
+        info["embedding"] = _EMBEDDING if traits.has(Trait.MODEL_INFO_NO_PREFILL_BACKEND) else _OLD_EMBEDDING
     return info
 
 

@@ -10,9 +10,11 @@ from ...ask import Ask
 from ...message import Rendering
 from ...told import Told
 from ..base import Context
+from . import ollama
 from .call import call_of
 from .chat_render import ChatRenderer
 from .completions import CompletionsRenderer
+from .messages import MessagesRenderer
 from .openai_parts import Facts
 from .responses_render import ResponsesRenderer
 
@@ -69,7 +71,13 @@ def _history(before: tuple[Mapping[str, Any], ...], told: Told) -> list[Mapping[
     return [*before, {"role": "assistant", "content": said}]
 
 
+def _messages(told: Told, ask: Ask, station: SglangStation, context: Context) -> Rendering:
+    route: Any = ask.options["route"]
+    renderer = MessagesRenderer(facts_of(ask, station, context), route, context.hex)
+    return renderer.stream(told) if ask.stream else renderer.whole(told)
+
+
 RENDERERS: Mapping[str, Render] = MappingProxyType(
-    {"generate": _native, "chat": _chat, "completions": _completions, "responses": _responses}
+    {"generate": _native, "chat": _chat, "completions": _completions, "responses": _responses, "messages": _messages, "ollama": ollama.render}
 )
 """api -> renderer."""

@@ -103,6 +103,7 @@ class Trait(Enum):
     TOKENIZE = _since(4, "/tokenize, /detokenize and their /v1 names")
     TOKENIZE_MESSAGES = _since(12, "/tokenize takes messages")
     MESSAGES = _since(9, "/v1/messages")
+    MESSAGES_COUNT_AT_START = _since(15, "/v1/messages streams tell input tokens at the start, index before content")
     OLLAMA = _since(7, "/api/chat and its sisters; GET / answers")
     READY = _since(20, "GET /ready")
     WEIGHT_UPDATE_BRACKETS = _since(21, "/begin_weight_update and /end_weight_update")

@@ -1,0 +1,355 @@
+"""/v1/messages and /v1/messages/count_tokens: Anthropic's protocol, translated to a chat and back, as SGLang does it.
+
+No token ids and no logprobs come this way. Renders from the Told only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ...ask import Ask, Request
+from ...message import Message, Rendering
+from ...told import Part, Told, ToldChoice
+from ..base import Context
+from . import answers
+from .answers import Refusal
+from .bodies import read_body
+from .chat_body import chat_model
+from .chat_request import ChatRoute
+from .chat_request import read_ask as read_chat
+from .native_render import in_order
+from .openai_parts import Facts
+from .prompts import chat_prompt
+from .schema import (
+    BOOL,
+    DICT,
+    FLOAT,
+    INT,
+    REQUIRED,
+    STR,
+    Error,
+    Field,
+    Model,
+    either,
+    listed,
+    literal,
+    model,
+    nullable,
+    read,
+)
+from .traits import Trait
+
+if TYPE_CHECKING:
+    from .station import SglangStation
+
+STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
+ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    408: "request_timeout_error",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
+_LONGEST = 500
+
+_CONTENT = either(STR, listed(DICT))
+_MESSAGE = Model(
+    "AnthropicMessage",
+    (Field("role", literal("user", "assistant", "system"), REQUIRED), Field("content", _CONTENT, REQUIRED)),
+)
+_CONVERSATION = (
+    Field("model", STR, REQUIRED),
+    Field("messages", listed(model(_MESSAGE)), REQUIRED),
+    Field("system", nullable(_CONTENT)),
+    Field("thinking", nullable(DICT)),
+    Field("tool_choice", nullable(DICT)),
+    Field("tools", nullable(listed(DICT))),
+)
+BODY = Model(
+    "AnthropicMessagesRequest",
+    (
+        *_CONVERSATION[:2],
+        Field("max_tokens", INT, REQUIRED),
+        Field("metadata", nullable(DICT)),
+        Field("stop_sequences", nullable(listed(STR))),
+        Field("stream", nullable(BOOL), False),
+        *_CONVERSATION[2:],
+        Field("temperature", nullable(FLOAT)),
+        Field("top_k", nullable(INT)),
+        Field("top_p", nullable(FLOAT)),
+    ),
+)
+_COUNT = Model("AnthropicCountTokensRequest", _CONVERSATION)
+
+
+def error(status: int, kind: str, message: str) -> Rendering:
+    """An error in Anthropic's envelope."""
+    return answers.json_answer({"type": "error", "error": {"type": kind, "message": message}}, status)
+
+
+def create(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    """POST /v1/messages."""
+    body = read_body(request, BODY, station.traits, json_only=True, refuse=_invalid)
+    if isinstance(body, Rendering):
+        return body
+    chat = _chat_body(body.values)
+    reading = read(chat_model(station.traits.version), chat)
+    if reading.errors:
+        return _invalid(reading.errors)
+    try:
+        ask = read_chat(chat, dict(reading.values), request, station.engine, context)
+    except Refusal as refused:
+        message = "Internal server error" if refused.status >= 500 else refused.message
+        return error(refused.status, ERROR_TYPES.get(refused.status, "api_error"), message)
+    return replace(ask, api="messages", body=body.sent, messages=tuple(body.sent.get("messages") or ()))
+
+
+def count_tokens(request: Request, station: SglangStation, context: Context) -> Rendering:
+    """POST /v1/messages/count_tokens."""
+    body = read_body(request, _COUNT, station.traits, json_only=True, refuse=_invalid)
+    if isinstance(body, Rendering):
+        return body
+    chat = _chat_body({**body.values, "max_tokens": 1})
+    try:
+        prompt = chat_prompt(
+            station.tokenizer, chat["messages"], tools=chat.get("tools"), template=station.settings.chat_template
+        )
+    except Refusal as refused:
+        return error(400, "invalid_request_error", refused.message)
+    return answers.json_answer({"input_tokens": len(prompt.token_ids)})
+
+
+def _invalid(errors: Sequence[Error]) -> Rendering:
+    """A schema refusal: places and sentences, nothing of the server's inside."""
+    said: list[str] = []
+    for made in errors:
+        place = ".".join(str(step) for step in made["loc"] if step != "body")
+        said.append(f"{place}: {made['msg']}" if place else made["msg"])
+    text = "; ".join(said) or "Invalid request"
+    return error(400, "invalid_request_error", text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
+
+
+def _chat_body(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The chat request that a messages request stands for."""
+    messages: list[dict[str, Any]] = []
+    system = _system_text(values["system"])
+    if system:
+        messages.append({"role": "system", "content": system})
+    for message in values["messages"]:
+        messages.extend(_chat_messages(message))
+    chat: dict[str, Any] = {
+        "model": values["model"],
+        "messages": messages,
+        "max_tokens": values["max_tokens"],
+        "stream": bool(values.get("stream")),
+    }
+    if chat["stream"]:
+        chat["stream_options"] = {"include_usage": True}
+    renamed = {"stop_sequences": "stop", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k"}
+    chat |= {name: values[given] for given, name in renamed.items() if values.get(given) is not None}
+    if values["tools"]:
+        chat["tools"] = [_tool(tool) for tool in values["tools"]]
+        chat["tool_choice"] = _tool_choice(values["tool_choice"])
+    thinking = values["thinking"]
+    if thinking is not None:
+        on = thinking.get("type") != "disabled"
+        chat["chat_template_kwargs"] = {"thinking": on, "enable_thinking": on}
+    return chat
+
+
+def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": tool.get("name"), "description": tool.get("description"), "parameters": tool.get("input_schema")}
+    return {"type": "function", "function": function}
+
+
+def _tool_choice(choice: Mapping[str, Any] | None) -> Any:
+    kind = "auto" if choice is None else choice.get("type")
+    if kind == "tool" and choice is not None:
+        return {"type": "function", "function": {"name": choice.get("name")}}
+    return {"any": "required", "none": "none"}.get(str(kind), "auto")
+
+
+def _system_text(content: Any) -> str:
+    if not isinstance(content, list):
+        return (content or "").strip()
+    blocks: list[Mapping[str, Any]] = content
+    texts = [block.get("text", "").strip() for block in blocks if block.get("type") == "text"]
+    return "\n".join(text for text in texts if text)
+
+
+def _chat_messages(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One message as chat has it: tool results become messages of their own, tool uses become calls."""
+    role, content = message["role"], message["content"]
+    if isinstance(content, str):
+        return [{"role": role, "content": content}]
+    texts = [block.get("text", "") for block in content if block.get("type") == "text"]
+    results = [
+        {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": _system_text(block.get("content"))}
+        for block in content
+        if block.get("type") == "tool_result"
+    ]
+    calls = [
+        {
+            "id": block.get("id"),
+            "type": "function",
+            "function": {"name": block.get("name"), "arguments": json.dumps(block.get("input") or {})},
+        }
+        for block in content
+        if block.get("type") == "tool_use"
+    ]
+    made: dict[str, Any] = {"role": role, "content": "\n".join(texts)}
+    if calls:
+        made["tool_calls"] = calls
+    if results and not texts:
+        return results
+    return [*results, made]
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesRenderer:
+    """Renders one message. ``hexes``: random hex digits."""
+
+    facts: Facts
+    route: ChatRoute
+    hexes: Callable[[int], str]
+
+    def whole(self, told: Told) -> Rendering:
+        """A JSON answer."""
+        choice = told.choices[0]
+        failed = choice.failure
+        if choice.finish_reason == "abort" and failed is not None and failed.code is not None:
+            message = "Internal server error" if failed.code >= 500 else failed.message
+            return error(failed.code, ERROR_TYPES.get(failed.code, "api_error"), message)
+        parts = choice.parts if choice.parts is not None else (Part("content", choice.text),)
+        blocks = self._blocks(parts)
+        called = any(part.kind == "tool" for part in parts)
+        body = {
+            **self._head(),
+            "content": blocks or [{"type": "text", "text": ""}],
+            "model": self.facts.model,
+            "stop_reason": _stop_reason(choice, called),
+            "usage": self._usage(told, told.usage.completion_tokens or 0),
+        }
+        return answers.json_answer(body, spelling="json")
+
+    def stream(self, told: Told) -> Rendering:
+        """Anthropic's events; no ``[DONE]``."""
+        return answers.events(tuple(self._events(told)), done=False)
+
+    def _head(self) -> dict[str, Any]:
+        return {"id": f"msg_{self.hexes(32)}", "type": "message", "role": "assistant"}
+
+    def _usage(self, told: Told, output: int, *, cached: bool = True) -> dict[str, Any]:
+        prompt = told.usage.prompt_tokens or 0
+        hit = told.usage.cached_tokens or 0 if self.facts.settings.cache_report and cached else 0
+        usage = {"input_tokens": max(prompt - hit, 0), "output_tokens": output}
+        return {**usage, "cache_read_input_tokens": hit} if hit else usage
+
+    def _blocks(self, parts: Sequence[Part]) -> list[dict[str, Any]]:
+        blocks: list[dict[str, Any]] = []
+        thinking = "".join(part.text for part in parts if part.kind == "reasoning")
+        text = "".join(part.text for part in parts if part.kind == "content")
+        if thinking:
+            blocks.append({"type": "thinking", "thinking": thinking})
+        if text:
+            blocks.append({"type": "text", "text": text})
+        for part in parts:
+            if part.kind == "tool":
+                name = f"call_{self.hexes(24)}"
+                blocks.append({"type": "tool_use", "id": name, "name": part.name, "input": _object(part.text)})
+        return blocks
+
+    def _events(self, told: Told) -> Iterator[Message]:
+        head = self._head()
+        counted = self.facts.traits.has(Trait.MESSAGES_COUNT_AT_START)
+        usage = self._usage(told, 0) if counted else {"input_tokens": 0, "output_tokens": 0}
+        start = {**head, "content": [], "model": self.facts.model, "usage": usage}
+        yield _event("message_start", {"message": start})
+        blocks = _Blocks(self.hexes, self.facts.traits.has(Trait.MESSAGES_COUNT_AT_START))
+        choice, due, called = told.choices[0], 0.0, False
+        for _, number in in_order(told.choices[:1]):
+            step = choice.steps[number]
+            due = step.due_ms
+            failed = choice.failure
+            if step.finish_reason == "abort" and failed is not None and failed.code is not None:
+                yield from blocks.close(due)
+                message = "Internal server error" if failed.code >= 500 else failed.message
+                kind = ERROR_TYPES.get(failed.code, "api_error")
+                yield _event("error", {"error": {"type": kind, "message": message}}, due)
+                yield _event("message_stop", {}, due)
+                return
+            parts = step.parts if step.parts is not None else ((Part("content", step.text),) if step.text else ())
+            for part in parts:
+                called = called or part.kind == "tool"
+                yield from blocks.take(part, due)
+        yield from blocks.close(due)
+        output = told.usage.completion_tokens or 0
+        final = {"output_tokens": output} if counted else self._usage(told, output)
+        yield _event("message_delta", {"delta": {"stop_reason": _stop_reason(choice, called)}, "usage": final}, due)
+        yield _event("message_stop", {}, due)
+
+
+@dataclass(slots=True)
+class _Blocks:
+    """The content blocks of a stream. ``index_first``: the order of members from 0.5.15 on."""
+
+    hexes: Callable[[int], str]
+    index_first: bool
+    _kind: str | None = None
+    _index: int = 0
+
+    def take(self, part: Part, due: float) -> Iterator[Message]:
+        if self._kind != part.kind or (part.kind == "tool" and part.name is not None):
+            yield from self.close(due)
+            self._kind = part.kind
+            yield self._indexed("content_block_start", "content_block", self._opening(part), due)
+        if part.text:
+            yield self._indexed("content_block_delta", "delta", _delta(part), due)
+
+    def close(self, due: float) -> Iterator[Message]:
+        if self._kind is None:
+            return
+        self._kind = None
+        yield _event("content_block_stop", {"index": self._index}, due)
+        self._index += 1
+
+    def _opening(self, part: Part) -> dict[str, Any]:
+        if part.kind == "reasoning":
+            return {"type": "thinking", "thinking": ""}
+        if part.kind == "tool":
+            return {"type": "tool_use", "id": f"call_{self.hexes(24)}", "name": part.name, "input": {}}
+        return {"type": "text", "text": ""}
+
+    def _indexed(self, name: str, member: str, value: Mapping[str, Any], due: float) -> Message:
+        if self.index_first:
+            return _event(name, {"index": self._index, member: value}, due)
+        return _event(name, {member: value, "index": self._index}, due)
+
+
+def _delta(part: Part) -> dict[str, Any]:
+    if part.kind == "reasoning":
+        return {"type": "thinking_delta", "thinking": part.text}
+    if part.kind == "tool":
+        return {"type": "input_json_delta", "partial_json": part.text}
+    return {"type": "text_delta", "text": part.text}
+
+
+def _event(name: str, members: Mapping[str, Any], due: float = 0.0) -> Message:
+    return Message("event", {"type": name, **members}, due_ms=due, event=name, spelling="serde")
+
+
+def _stop_reason(choice: ToldChoice, called: bool) -> str:
+    finish = "tool_calls" if called and choice.finish_reason == "stop" else choice.finish_reason
+    return STOP_REASONS.get(finish or "stop", "end_turn")
+
+
+def _object(written: str) -> Any:
+    try:
+        return json.loads(written)
+    except json.JSONDecodeError:
+        return {}
