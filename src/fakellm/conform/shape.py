@@ -151,10 +151,10 @@ def violations(
 def _variants(node: Node) -> Iterator[str]:
     """Every ``type`` that was seen below a node, at any vendor's."""
     yield from node.get("variants", {})
-    inner = [*node.get("variants", {}).values(), *node.get("keys", {}).values()]
-    inner += [node[name] for name in ("items", "each") if name in node]
+    inner = [*node.get("variants", {}).values(), *node.get("keys", {}).values(), node.get("items"), node.get("each")]
     for child in inner:
-        yield from _variants(child)
+        if child is not None:
+            yield from _variants(child)
 
 
 def _differences(node: Node, value: Any, path: str, version: int, others: frozenset[str]) -> Iterator[str]:

@@ -98,8 +98,8 @@ def test_of_a_variant_that_another_vendor_sends_nothing_is_known() -> None:
     call = {"types": ["object"], "seen": SEEN, "variants": {"call": an_object()}}
     shapes = Shapes(
         {
-            "acme": {"versions": ["1.0"], "shapes": {"chat/whole/body": an_object(item=item)}},
-            "other": {"versions": ["1.0"], "shapes": {"chat/whole/body": an_object(item=call)}},
+            "acme": {"versions": ["1.0", "2.0"], "shapes": {"chat/whole/body": an_object(item=item)}},
+            "other": {"versions": ["1.0", "2.0"], "shapes": {"chat/whole/body": an_object(item=call)}},
         }
     )
 
