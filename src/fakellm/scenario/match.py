@@ -125,6 +125,10 @@ class Script:
                 return Matched(self.scenario.name, reply.at(turn), index, turn, ordinal, stateless)
         raise NoReply(self.scenario.name, self.near_misses(view))
 
+    def candidates(self, view: View) -> Iterator[int]:
+        """The replies that exact values leave possible for a request, in order."""
+        return self._index.candidates(view)
+
     def near_misses(self, view: View) -> tuple[NearMiss, ...]:
         """The three replies that come closest to a request."""
         return nearest(self.scenario.replies, view, self._counters.played)

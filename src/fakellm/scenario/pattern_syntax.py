@@ -7,6 +7,7 @@ are understood, for the whole pattern or for a group. What cannot be done is a S
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -100,6 +101,7 @@ class _Flags:
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _MOST_REPEATS = 1_000
+_OCTAL = re.compile("[0-7]{3}")
 
 
 class Parser:
@@ -210,7 +212,7 @@ class Parser:
             return Anchor({"A": "^", "Z": "z"}.get(letter, letter))
         if letter in "dDwWsS":
             return CharSet(classes=letter)
-        if letter in "123456789":
+        if letter in "123456789" and not _OCTAL.match(self._source, self._at - 1):
             self._refuse("a backreference")
         return self._literal(self._escaped(letter))
 
