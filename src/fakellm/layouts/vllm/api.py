@@ -48,6 +48,10 @@ class Renders(Protocol):
     def __call__(self, told: Told, ask: Ask, running: Running, context: Context) -> Rendering: ...
 
 
+def _everywhere(running: Running) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Api:
     """One engine API: its name in ``Ask.api``, its paths, and its two halves."""
@@ -56,6 +60,8 @@ class Api:
     paths: tuple[str, ...]
     hear: Hears
     render: Renders
+    when: Callable[[Running], bool] = _everywhere
+    """Whether this server has the API at all."""
 
 
 Handler = Callable[[Request, Running, Context, Mapping[str, str]], Ask | Rendering]

@@ -35,10 +35,14 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
     asked_for = values.get("max_completion_tokens")
     if asked_for is None:
         asked_for = values.get("max_tokens")
-    room = check_context("chat", running.traits, running.settings, prompt.token_ids, asked_for)
+    room = check_context(
+        "chat", running.traits, running.settings, prompt.token_ids, asked_for, values=values
+    )
     if isinstance(room, Refusal):
         return refused(room, "chat", stream)
-    objection = engine_checks("chat", parsed, (prompt,), running.traits, running.settings)
+    objection = engine_checks(
+        "chat", parsed, (prompt,), running.traits, running.settings, vocab_size=running.tokenizer.vocab_size
+    )
     if objection is not None:
         return refused(objection, "chat", stream)
     options = _options(values, running)

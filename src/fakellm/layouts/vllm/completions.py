@@ -105,7 +105,9 @@ class _Completions:
         return logprobs_value(scores, start)
 
     def _prompt_scores(self, prompt: ToldPrompt) -> tuple[Score | None, ...]:
-        first: Any = self.ask.options.get("first_prompt_score")
+        firsts: Sequence[Score | None] = self.ask.options.get("first_prompt_scores", ())
+        place = self.told.prompts.index(prompt)
+        first = firsts[place] if place < len(firsts) else None
         return tuple(first if score is None and place == 0 else score for place, score in enumerate(prompt.scores or ()))
 
     @staticmethod

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
 from ...message import Rendering
-from ...told import Told
+from ...told import Score, Told
 from ..base import Context
 from . import completions
 from .api import Api, Running
@@ -36,12 +36,19 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
     rooms: list[int | None] = []
     for prompt in prompts:
         room = check_context(
-            "completions", running.traits, running.settings, prompt.token_ids, 1 if only_prompt else limit
+            "completions",
+            running.traits,
+            running.settings,
+            prompt.token_ids,
+            1 if only_prompt else limit,
+            values=values,
         )
         if isinstance(room, Refusal):
             return refused(room, "completions", stream)
         rooms.append(room)
-    objection = engine_checks("completions", parsed, prompts, running.traits, running.settings)
+    objection = engine_checks(
+        "completions", parsed, prompts, running.traits, running.settings, vocab_size=running.tokenizer.vocab_size
+    )
     if objection is not None:
         return refused(objection, "completions", stream)
     room = min((room for room in rooms if room is not None), default=None)
@@ -56,6 +63,7 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
         ignored=parsed.ignored,
         options={
             "only_prompt": only_prompt,
+            "first_prompt_scores": tuple(_first_score(prompt, values, running) for prompt in prompts),
             "stream_interval": values.get("stream_interval") or running.settings.stream_interval or 1,
             "engine_top": values.get("logprobs") or 0,
             "shown_top": None,
@@ -79,6 +87,15 @@ def _prompt(given: Any, running: Running, special: bool) -> Prompt:
         return Prompt(running.tokenizer.encode(given, add_special_tokens=special), given)
     ids = tuple(given)
     return Prompt(ids, running.tokenizer.decode(ids, skip_special_tokens=False))
+
+
+def _first_score(prompt: Prompt, values: Mapping[str, Any], running: Running) -> Score | None:
+    """What echo shows of the first prompt token: its text without a score."""
+    if not values.get("echo") or values.get("logprobs") is None or not prompt.token_ids:
+        return None
+    first = prompt.token_ids[0]
+    text = f"token_id:{first}" if as_ids(values, running) else running.facts.speller.alone(first)
+    return Score(first, text, None, None, top=None)
 
 
 def _wants(values: Mapping[str, Any], running: Running) -> Wants:

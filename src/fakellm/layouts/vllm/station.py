@@ -25,9 +25,10 @@ from .routes import ROUTES, Route, allowed, matching
 from .scores import Speller
 from .shape import SHAPES, Shape
 from .tell import Facts, tell
+from .tito_api import TITO
 from .traits import TRAITS, Traits, Version
 
-APIS: dict[str, Api] = {api.name: api for api in (CHAT, COMPLETIONS)}
+APIS: dict[str, Api] = {api.name: api for api in (CHAT, COMPLETIONS, TITO)}
 PLANNED = frozenset({"chat", "completions", "tito"})
 """APIs whose answers leave nothing behind in the station."""
 GUARDED = ("/v1", "/v2", "/inference", "/cohere")
@@ -129,7 +130,7 @@ def _at_once(step: int) -> float:
 
 def _routes() -> tuple[Route, ...]:
     engine = tuple(
-        Route(("POST",), path, _heard(api)) for api in APIS.values() for path in api.paths
+        Route(("POST",), path, _heard(api), api.when) for api in APIS.values() for path in api.paths
     )
     return (*engine, *ROUTES)
 
