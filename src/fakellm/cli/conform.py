@@ -119,7 +119,7 @@ def _client_options(function: F) -> F:
 
 
 def _target(given: dict[str, Any]) -> Any:
-    from ..conform.session import ClientTarget
+    from ..conform.client import ClientTarget
 
     if "" not in sys.path:
         sys.path.insert(0, "")
@@ -139,7 +139,7 @@ def client(**given: Any) -> int:
 
     COMMAND is an adapter that speaks JSON lines on stdin and stdout; see the chapter on adapters.
     """
-    from ..conform.session import conform_client
+    from ..conform.client import conform_client
 
     options = _options(given)
     return _run(conform_client, _target(given), options, given)
@@ -150,7 +150,7 @@ def client(**given: Any) -> int:
 @_client_options
 def smoke(**given: Any) -> int:
     """Three trivial cases that tell a broken adapter from a broken client."""
-    from ..conform.session import conform_client
+    from ..conform.client import conform_client
 
     options = _options(given, smoke=True)
     return _run(conform_client, _target(given), options, given)

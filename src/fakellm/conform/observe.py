@@ -23,8 +23,9 @@ from ..layouts.base import AccessorTable
 from ..reading import read_as_sent
 from ..stage import Played
 from ..told import Told, ToldChoice
-from .observation import EMPTY, Loss, May, Received, Sent, Tampering, Truth
-from .request import PATHS
+from .case import Case
+from .observation import EMPTY, Loss, May, Received, Sent, Situation, Tampering, Truth
+from .request import PATHS, Body
 
 SEQUENCES = (
     "prompt_token_ids",
@@ -224,3 +225,24 @@ def _told_values(told: Told, choice: ToldChoice, value: str) -> tuple[Any, ...] 
     if value == "completion_token_ids":
         return choice.ids
     return None if choice.scores is None else tuple(None if score is None else score.logprob for score in choice.scores)
+
+
+def situation(case: Case, body: Body, faults: tuple[Tampering, ...], turn: int, profile: str) -> Situation:
+    """The case as the checks see it."""
+    return Situation(
+        id=case.id,
+        area=case.area,
+        api=case.api,
+        stream=case.stream,
+        layout=case.layout,
+        n=case.n,
+        profile=profile,
+        axes={name: str(value) for name, value in case.axes.items()},
+        faults=faults,
+        request=body.body,
+        flags=body.flags,
+        conversation=case.id if case.turns else None,
+        turn=turn,
+        cancel_after_ms=case.cancel_after_ms,
+        core=case.core,
+    )

@@ -1,7 +1,8 @@
 """Everything that a conform command needs, put together: cases, layouts, host, driver, baseline, writers.
 
-The command line and the pytest plugin call :func:`conform_client`; what they print or assert is their own matter. This
-module opens files and starts servers; it decides no verdict.
+``client.py``, ``gateway.py`` and ``server.py`` make the :class:`Subject`; :func:`conduct` runs the suite against it.
+What the command line prints or the pytest plugin asserts is their own matter. This module opens files; it decides no
+verdict.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -25,19 +25,16 @@ from .baseline import Baseline
 from .case import Case, Template, load
 from .check import Check
 from .checks import all_checks
-from .drivers.base import Driver, Patience
-from .drivers.in_process import ExtractDriver, InProcessDriver
-from .drivers.per_case import PerCaseDriver
-from .drivers.process import ProcessDriver
+from .drivers.base import Patience
 from .finding import Outcome
 from .host import Host, built
+from .judging import Run, error_finding, finish, judge_run
 from .observation import Mode, Observation, Supports
 from .protocol import PROTOCOL, RunnerError
 from .report.jsonl import JsonlWriter
 from .report.junit import JUnitWriter
 from .report.records import CaseRecord, Footer, Header, Writer
 from .report.summary import BadgeWriter, SummaryWriter
-from .run import Run, error_finding, finish, judge_run, run_cases
 from .select import Selection, Wanted, select
 from .strip import strip_of
 from .verdict import Verdict
@@ -64,39 +61,6 @@ class Options:
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientTarget:
-    """The client: a command (JSON lines, or once per case), an in-process adapter, or an extractor."""
-
-    command: tuple[str, ...] = ()
-    per_case: bool = False
-    adapter: str | None = None
-    extract: str | None = None
-
-    def driver(self, patience: Patience) -> Driver:
-        """The one driver that is asked for; raises UsageError when none or several are."""
-        asked = [bool(self.command), self.adapter is not None, self.extract is not None]
-        if sum(asked) != 1:
-            hint = "give exactly one of: -- COMMAND, --adapter pkg.module:Name, --extract pkg.module:function"
-            raise UsageError("no client was given" if not any(asked) else "more than one client was given", hint=hint)
-        if self.adapter is not None:
-            return InProcessDriver.from_name(self.adapter)
-        if self.extract is not None:
-            return ExtractDriver.from_name(self.extract)
-        command = split(self.command)
-        if self.per_case:
-            return PerCaseDriver(command, patience=patience)
-        return ProcessDriver(command, suite=__version__, patience=patience)
-
-    def words(self) -> tuple[str, ...]:
-        """How it stands on a command line."""
-        if self.adapter is not None:
-            return ("--adapter", self.adapter)
-        if self.extract is not None:
-            return ("--extract", self.extract)
-        return (*(("--per-case",) if self.per_case else ()), "--", *split(self.command))
-
-
 def split(command: Sequence[str]) -> tuple[str, ...]:
     """The command as words: one word with blanks is split as a shell splits words, but no shell runs."""
     return tuple(shlex.split(command[0])) if len(command) == 1 else tuple(command)
@@ -116,59 +80,67 @@ class Result:
     findings: Sequence[Verdict] = field(default_factory=list[Verdict])
 
 
-async def conform_client(
-    target: ClientTarget,
-    options: Options,
-    writers: Sequence[Writer] = (),
-    *,
-    patience: Patience | None = None,
-    checks: Sequence[Check] | None = None,
-    templates: Sequence[Template] | None = None,
-    today: date | None = None,
-) -> Result:
-    """Run the suite against a client; raises UsageError for what a user mis-spelt."""
-    patience = patience or Patience()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """Who is judged. ``words``: how it stands on a command line; ``run``: runs cases against it; ``stop``: ends it and
+    tells what went wrong with that."""
+
+    mode: Mode
+    supports: Supports
+    words: tuple[str, ...]
+    run: Callable[[Run, Sequence[Case]], Awaitable[None]]
+    stop: Callable[[], Awaitable[Sequence[RunnerError]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What tests put in the place of the shipped suite, of the wall clock's day, and of the usual patience."""
+
+    checks: Sequence[Check] | None = None
+    templates: Sequence[Template] | None = None
+    today: date | None = None
+    patience: Patience = field(default_factory=Patience)
+
+
+USUAL = Setup()
+
+
+async def conduct(subject: Subject, host: Host, options: Options, writers: Sequence[Writer], setup: Setup) -> Result:
+    """One run of the suite against a subject; raises UsageError for what a user mis-spelt."""
     started = time.monotonic()
-    checks = [check for check in checks or all_checks() if Mode.CLIENT in check.modes]
-    templates = load(case_files()) if templates is None else templates
-    driver = target.driver(patience)
-    _check_layouts(options.layouts)
-    async with AsyncExitStack() as stack:
-        supports = await driver.start()
-        stack.push_async_callback(_quietly_stopped, driver)
-        layouts = tuple(built(options.layouts or supports.layouts or DEFAULT_LAYOUTS))
-        host = await stack.enter_async_context(Host(seed=options.seed))
-        selection = select(templates, _wanted(options, layouts), supports, _served(host), host.plays)
-        baseline = _baseline(options, checks, templates, host, today)
-        with _writers(options) as files:
-            run = Run(
-                host=host,
-                driver=driver,
-                supports=supports,
-                checks=checks,
-                baseline=baseline,
-                writers=[*writers, *files.writers],
-                reproduce=_reproduce(target, options, layouts),
-                profile=options.profile,
-                seed=options.seed,
-                patience=patience,
-                evidence=options.report_dir is not None,
-            )
-            for writer in run.writers:
-                writer.header(_header(target, options, supports, layouts, selection, host))
-            await run_cases(run, selection.cases)
-            stopped = await _stopped(driver)
-            _about_the_run(run, stopped, untested=not options.smoke and options.shard is None)
-            footer = finish(run, strict=options.strict, started=started, judged_stale=options.shard is None)
-            for writer in run.writers:
-                writer.footer(footer)
+    checks = [check for check in setup.checks or all_checks() if subject.mode in check.modes]
+    templates = load(case_files()) if setup.templates is None else setup.templates
+    layouts = tuple(built(options.layouts or subject.supports.layouts or DEFAULT_LAYOUTS))
+    selection = select(templates, _wanted(options, layouts), subject.supports, _served(host), host.plays)
+    baseline = _baseline(options, checks, templates, host, setup.today)
+    whole = options.shard is None
+    with ReportFiles(options) as files:
+        run = Run(
+            host=host,
+            supports=subject.supports,
+            checks=checks,
+            baseline=baseline,
+            writers=[*writers, *files.writers],
+            reproduce=_reproduce(subject, options, layouts),
+            profile=options.profile,
+            seed=options.seed,
+            patience=setup.patience,
+            evidence=options.report_dir is not None,
+        )
+        for writer in run.writers:
+            writer.header(_header(subject, options, layouts, selection, host))
+        await subject.run(run, selection.cases)
+        _about_the_run(run, await subject.stop(), untested=whole and not options.smoke)
+        footer = finish(run, strict=options.strict, started=started, judged_stale=whole)
+        for writer in run.writers:
+            writer.footer(footer)
     if options.write_baseline is not None:
-        fails = [v.finding for v in run.failing if v.finding.outcome is Outcome.FAIL]
+        fails = [verdict.finding for verdict in run.failing if verdict.finding.outcome is Outcome.FAIL]
         options.write_baseline.write_text(baselines.written(fails, run.passing), encoding="utf-8")
     return Result(footer, selection, run.failing)
 
 
-def _check_layouts(names: Sequence[str]) -> None:
+def check_layouts(names: Sequence[str]) -> None:
     from ..layouts import registry
 
     for name in names:
@@ -215,23 +187,10 @@ def everything(templates: Sequence[Template], host: Host) -> tuple[Case, ...]:
     return select(templates, Wanted(layouts=layouts, extended=True), anything, _served(host), host.plays).catalogue
 
 
-async def _stopped(driver: Driver) -> RunnerError | None:
-    try:
-        await driver.stop()
-    except RunnerError as failure:
-        return failure
-    return None
-
-
-async def _quietly_stopped(driver: Driver) -> None:
-    """On the way out after an error: the process must not stay, and the first error is the one to show."""
-    await _stopped(driver)
-
-
-def _about_the_run(run: Run, stopped: RunnerError | None, *, untested: bool) -> None:
+def _about_the_run(run: Run, troubles: Sequence[RunnerError], *, untested: bool) -> None:
     """Findings that belong to no case: run-level checks, an adapter that would not stop, late answers."""
     verdicts = list(judge_run(run, untested=untested))
-    for failure in [*([stopped] if stopped else []), *run.driver.problems]:
+    for failure in troubles:
         verdict = Verdict(error_finding(f"runner.{failure.name}", baselines.RUN, str(failure)))
         run.tally.add(verdict)
         run.failing.append(verdict)
@@ -267,10 +226,10 @@ def run_record(
     )
 
 
-def _reproduce(target: ClientTarget, options: Options, layouts: Sequence[str]) -> Callable[[str], str]:
+def _reproduce(subject: Subject, options: Options, layouts: Sequence[str]) -> Callable[[str], str]:
     """case id -> the command that runs it alone, as a shell takes it."""
-    words = ["fakellm", "conform", "client"]
-    if options.profile != "capture-client":
+    words = ["fakellm", "conform", str(subject.mode)]
+    if options.profile == "sdk":
         words += ["--profile", options.profile]
     if options.layouts:
         words += ["--layout", ",".join(layouts)]
@@ -279,19 +238,13 @@ def _reproduce(target: ClientTarget, options: Options, layouts: Sequence[str]) -
 
     def command(case: str) -> str:
         only = ["--only", case] if case else []
-        return shlex.join([*words, *only, *target.words()])
+        return shlex.join([*words, *only, *subject.words])
 
     return command
 
 
-def _header(
-    target: ClientTarget,
-    options: Options,
-    supports: Supports,
-    layouts: Sequence[str],
-    selection: Selection,
-    host: Host,
-) -> Header:
+def _header(subject: Subject, options: Options, layouts: Sequence[str], selection: Selection, host: Host) -> Header:
+    supports = subject.supports
     client: Mapping[str, Any] = {
         "name": supports.name,
         "version": supports.version,
@@ -307,9 +260,9 @@ def _header(
     return Header(
         suite=__version__,
         protocol=PROTOCOL,
-        mode=str(Mode.CLIENT),
+        mode=str(subject.mode),
         client=client,
-        command=options.words or ("fakellm", "conform", "client", *target.words()),
+        command=options.words or ("fakellm", "conform", str(subject.mode), *subject.words),
         options={"profile": options.profile, "extended": options.extended, "only": list(options.only)},
         layouts=tuple(layouts),
         seed=options.seed,
@@ -323,15 +276,14 @@ def _header(
 
 
 @dataclass(slots=True)
-class _writers:  # noqa: N801 - used as a context manager, like a function
+class ReportFiles:
     """The writers of ``--report-dir`` and ``--junit``, and the files behind them."""
 
     options: Options
     writers: list[Writer] = field(default_factory=list[Writer])
-    _stack: AsyncExitStack | None = None
     _file: Any = None
 
-    def __enter__(self) -> _writers:
+    def __enter__(self) -> ReportFiles:
         folder = self.options.report_dir
         if folder is not None:
             try:

@@ -267,11 +267,10 @@ def _sends(observation: Observation, value: str) -> bool:
 
 
 def _is_null(observation: Observation, value: str) -> bool:
-    return any(
-        getattr(pair.sent, value, None) and getattr(pair.got, value, None) is None
-        for pair in pairs(observation)
-        if pair.sent is not None
-    )
+    """Null in a choice that was sent with it; a choice that is not there at all is another check's."""
+    both = [pair for pair in pairs(observation) if pair.sent is not None]
+    there = [pair for pair in both if pair.got is not None]
+    return not there or any(getattr(pair.sent, value) and getattr(pair.got, value) is None for pair in there)
 
 
 def _group(observation: Observation) -> Group:

@@ -16,8 +16,15 @@ def kebab(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
 
 
+NAMES = {
+    "ChoiceZeroOnly": "choice-0-only",
+    "AcceptNaN": "accept-NaN",
+    "DropEos": "drop-EOS",
+    "SplitOnLfOnly": "split-on-LF-only",
+}
+"""Names that are not their class's in kebab-case."""
 CLIENTS: Mapping[str, type[Reference]] = {
-    kebab(one.__name__): one
+    NAMES.get(one.__name__, kebab(one.__name__)): one
     for module in (spoiling, trusting, hearing)
     for one in vars(module).values()
     if isinstance(one, type) and issubclass(one, Reference) and one not in _BASES

@@ -1,34 +1,28 @@
-"""One run of the suite against a client: errands out, observations in, checks over them, records to the writers.
+"""Observations in, checks over them, records to the writers: what every mode does with a case once it was run.
 
-The flow is the design's: case -> driver -> observation -> checks -> findings -> baseline -> verdicts -> reports. This
-module orchestrates and decides nothing: what is right stands in the checks, what a run is called in ``verdict``.
-Nothing of a case is kept after it was written, except what run-level checks need of it.
+This module decides nothing: what is right stands in the checks, what a run is called in ``verdict``. Nothing of a case
+is kept after it was written, except what run-level checks need of it. It starts no driver and sends no request.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import FakellmError
 from .baseline import RUN, Baseline
 from .case import Case
 from .check import Check
 from .checks import usable
-from .drivers.base import Driver, Patience
+from .drivers.base import Patience
 from .finding import Finding, Level, Outcome
 from .host import Host
 from .light import lightened, to_json
-from .observation import Ending, Kind, May, Mode, Observation, Situation, Supports
-from .observe import HarnessError, Heard, heard
-from .protocol import RunModel, RunnerError
+from .observation import May, Observation, Supports
 from .report.records import CaseRecord, Footer, Writer
-from .request import Body
 from .strip import strip_of
-from .verdict import Standing, Tally, Verdict, Word, is_red
+from .verdict import Tally, Verdict, is_red
 
 RANK = (Outcome.NOT_APPLICABLE, Outcome.PASS, Outcome.UNTESTED, Outcome.FAIL, Outcome.ERROR)
 """Of several findings of one check in one case the worst is the outcome."""
@@ -40,7 +34,6 @@ class Run:
     """What one run holds while it goes on. ``reproduce``: case id -> the command that runs it alone."""
 
     host: Host
-    driver: Driver
     supports: Supports
     checks: Sequence[Check]
     baseline: Baseline
@@ -57,115 +50,6 @@ class Run:
     given: set[str] = field(default_factory=set[str])
     passing: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     seq: int = 0
-
-
-async def run_cases(run: Run, cases: Sequence[Case]) -> None:
-    """Run every case, at most ``max_parallel`` at once, and hand each record to the writers as it ends."""
-    gate = asyncio.Semaphore(max(1, run.supports.max_parallel))
-
-    async def one(case: Case, number: int) -> None:
-        async with gate:
-            await _run_case(run, case, number)
-
-    if run.supports.max_parallel <= 1:
-        for number, case in enumerate(cases, 1):
-            await _run_case(run, case, number)
-    else:
-        await asyncio.gather(*(one(case, number) for number, case in enumerate(cases, 1)))
-
-
-async def _run_case(run: Run, case: Case, number: int) -> None:
-    began = time.monotonic()
-    token = f"{run.seed:x}-{number:05d}"
-    observations: list[Observation] = []
-    errors: list[Finding] = []
-    stderr = ""
-    try:
-        run.host.mount(token, case)
-        calls = [case.call, *case.turns]
-        for turn, call in enumerate(calls, 1):
-            observation, words = await _run_turn(run, case, token, call, turn, tuple(observations))
-            observations.append(observation)
-            stderr = f"{stderr}\n{words}".strip()
-    except RunnerError as failure:
-        errors.append(error_finding(f"runner.{failure.name}", case.id, str(failure)))
-    except FakellmError as failure:
-        errors.append(error_finding("harness.case", case.id, str(failure)))
-    except Exception as crash:  # noqa: BLE001 - an error of ours in one case must not take the rest with it
-        errors.append(error_finding("harness.case", case.id, f"{type(crash).__name__}: {crash}"))
-    finally:
-        run.host.unmount(token)
-    errors += _late_problems(run, case)
-    judge_case(run, case, observations, errors, stderr, (time.monotonic() - began) * 1000)
-
-
-async def _run_turn(
-    run: Run, case: Case, token: str, call: Mapping[str, Any], turn: int, before: tuple[Observation, ...]
-) -> tuple[Observation, str]:
-    body = run.host.body(replace(case, call=call))
-    seen = len(run.host.exchanges(token))
-    run.seq += 1
-    root = f"{run.host.root_url}/c/{token}"
-    errand = RunModel.model_validate(
-        {
-            "seq": run.seq,
-            "case": case.id,
-            "api": case.api,
-            "stream": case.stream,
-            "base_url": f"{root}/v1",
-            "root_url": root,
-            "request": dict(body.body),
-            "deadline_ms": run.patience.deadline_ms,
-            "headers": dict(case.headers) or None,
-            "conversation": token if case.turns else None,
-            "turn": turn if case.turns else None,
-            "cancel_after_ms": case.cancel_after_ms,
-        }
-    )
-    began = time.time()
-    reply = await run.driver.run(errand)
-    exchanges = await run.host.settled(token, seen)
-    what = heard(exchanges, case.api, began, run.host.tokenizer.piece)
-    return observe(run, case, body, what, reply.ending, turn, before), reply.stderr
-
-
-def observe(
-    run: Run, case: Case, body: Body, what: Heard, ending: Ending, turn: int, before: tuple[Observation, ...]
-) -> Observation:
-    """One observation of a client's call."""
-    if not what.upstream and ending.kind in (Kind.CAPTURED, Kind.REFUSED, Kind.REQUEST_ONLY):
-        ending = replace(ending, kind=Kind.NEVER_CALLED)
-    return Observation(
-        mode=Mode.CLIENT,
-        case=situation(case, body, what, turn, run.profile),
-        truth=what.truth,
-        sent=what.sent,
-        ending=ending,
-        client=run.supports,
-        upstream=what.upstream,
-        siblings=before,
-    )
-
-
-def situation(case: Case, body: Body, what: Heard, turn: int, profile: str) -> Situation:
-    """The case as the checks see it."""
-    return Situation(
-        id=case.id,
-        area=case.area,
-        api=case.api,
-        stream=case.stream,
-        layout=case.layout,
-        n=case.n,
-        profile=profile,
-        axes={name: str(value) for name, value in case.axes.items()},
-        faults=what.faults,
-        request=body.body,
-        flags=body.flags,
-        conversation=case.id if case.turns else None,
-        turn=turn,
-        cancel_after_ms=case.cancel_after_ms,
-        core=case.core,
-    )
 
 
 def judge_case(
@@ -219,16 +103,6 @@ def _worst(check: Check, judged: Sequence[tuple[Observation, Sequence[Finding]]]
 def error_finding(check: str, case: str, message: str) -> Finding:
     """An ERROR: of the adapter (``runner.*``) or of the suite (``harness.*``)."""
     return Finding(check=check, level=Level.MUST, outcome=Outcome.ERROR, case=case, message=message)
-
-
-def _late_problems(run: Run, case: Case) -> list[Finding]:
-    """Adapter errors that showed only after the answer they belong to; they go to the case that is ending."""
-    problems = [*run.driver.problems]
-    run.driver.problems.clear()
-    return [
-        error_finding(f"runner.{one.name}", case.id, f"{one}" + (f" (case {one.case})" if one.case != case.id else ""))
-        for one in problems
-    ]
 
 
 def _remember(run: Run, observations: Sequence[Observation], verdicts: Sequence[Verdict]) -> None:
@@ -393,6 +267,3 @@ def finish(run: Run, *, strict: bool, started: float, judged_stale: bool = True)
         untested=tuple(v.finding.check for v in run.failing if v.finding.outcome is Outcome.UNTESTED),
         elapsed_ms=(time.monotonic() - started) * 1000,
     )
-
-
-__all__ = ["HarnessError", "Run", "Standing", "Word", "finish", "judge_case", "judge_run", "run_cases"]
