@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +29,7 @@ def test_events_do_not_depend_on_how_the_bytes_are_split(cuts: list[int]) -> Non
     edges = [0, *sorted(cuts), len(body)]
 
     parser = EventParser()
-    events = [event for start, end in zip(edges, edges[1:], strict=False) for event in parser.feed(body[start:end])]
+    events = [event for start, end in itertools.pairwise(edges) for event in parser.feed(body[start:end])]
 
     assert EVENTS == events
     assert parser.close() is None

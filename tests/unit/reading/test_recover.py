@@ -59,7 +59,7 @@ NO_PROMPT = {"choices": ROLE["choices"]}
         stream(ROLE, delta(ids=[5], text="hi"), delta(scores=(-0.5, -0.25)), delta(ids=[2], finish_reason="stop")),
         stream(ROLE, delta(scores=(-0.5, -0.25)), delta(ids=[5, 2], text="hi", finish_reason="stop")),
         stream({**ROLE, "usage": {"prompt_tokens": 3, "completion_tokens": 0}}, FIRST, LAST, USAGE),
-        stream({**ROLE, "usage": None}, {"choices": None or [FIRST]}, LAST, {"choices": [], "usage": None}),
+        stream({**ROLE, "usage": None}, {"choices": [FIRST]}, LAST, {"choices": [], "usage": None}),
     ],
 )
 def test_a_stream_is_read_whenever_its_parts_come(body: bytes) -> None:

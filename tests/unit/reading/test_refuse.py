@@ -12,9 +12,12 @@ from fakellm.reading import Refused, error_told, read, read_as_sent
 from support.bodies import FIRST, IDS, LAST, ROLE, USAGE, choice, delta, entries, stream, whole
 
 
+CHAT: dict[str, Any] = {"api": "chat"}
+
+
 def refusal(body: bytes, **terms: Any) -> str:
     with pytest.raises(Refused) as refused:
-        read(body, **{"api": "chat", **terms})
+        read(body, **{**CHAT, **terms})
     return refused.value.kind
 
 
