@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -41,23 +41,34 @@ def main(arguments: list[str] | None = None) -> None:
 
 def trouble() -> str | None:
     """What is wrong with the installed packages and how to mend it, or None when all is well."""
-    foreign = foreign_owners(distributions())
-    if foreign:
-        return f"another distribution brings a package called fakellm: {', '.join(foreign)}.\n{MEND}"
+    foreign = namesake()
+    if foreign is not None:
+        return f"another distribution brings a package called fakellm: {foreign}.\n{MEND}"
     place = package_file()
     if place is None:
         return f"the package fakellm is not installed completely.\n  python -m pip install --force-reinstall {OURS}"
     if MARKER not in place.read_text(encoding="utf-8", errors="replace"):
-        return f"the package fakellm in {place.parent} is not the one of {OURS}.\n{MEND}"
+        owners = ", ".join(foreign_owners(distributions())) or "an unknown distribution"
+        return f"the package fakellm in {place.parent} is not ours, but of {owners}.\n{MEND}"
     return None
+
+
+def namesake() -> str | None:
+    """Name and version of the distribution that is called as our package is, or None. Looked up by name: this runs
+    before every command, and reading what every distribution owns would take a quarter of a second."""
+    try:
+        found = distribution("fakellm")
+    except PackageNotFoundError:
+        return None
+    return f"{found.name} {found.version}"
 
 
 def foreign_owners(installed: Iterable[Distribution]) -> list[str]:
     """Names and versions of the distributions, other than ours, that own the top-level package ``fakellm``."""
     found = {
-        f"{distribution.name} {distribution.version}"
-        for distribution in installed
-        if distribution.name and _normal(distribution.name) != OURS and _owns_fakellm(distribution)
+        f"{one.name} {one.version}"
+        for one in installed
+        if one.name and one.name.lower().replace("_", "-") != OURS and _owns_fakellm(one)
     }
     return sorted(found)
 
@@ -68,11 +79,7 @@ def package_file() -> Path | None:
     return Path(spec.origin) if spec is not None and spec.origin is not None else None
 
 
-def _normal(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-")
-
-
-def _owns_fakellm(distribution: Distribution) -> bool:
-    if "fakellm" in (distribution.read_text("top_level.txt") or "").split():
+def _owns_fakellm(one: Distribution) -> bool:
+    if "fakellm" in (one.read_text("top_level.txt") or "").split():
         return True
-    return any(file.as_posix() in ("fakellm/__init__.py", "fakellm.py") for file in distribution.files or ())
+    return any(file.as_posix() in ("fakellm/__init__.py", "fakellm.py") for file in one.files or ())

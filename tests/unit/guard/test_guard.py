@@ -37,12 +37,11 @@ def test_ours_alone_is_no_trouble(site: Path) -> None:
     assert guard.trouble() is None
 
 
-@pytest.mark.parametrize("record", [True, False], ids=["by its files", "by top_level.txt"])
 @pytest.mark.parametrize("last", ["ours", "theirs"])
-def test_another_package_of_the_name_is_found_in_either_order(site: Path, last: str, record: bool) -> None:
+def test_another_package_of_the_name_is_found_in_either_order(site: Path, last: str) -> None:
     order = [("fakellm", THEIR_INIT), ("fakellm-conformance", OUR_INIT)]
     for name, init in order if last == "ours" else reversed(order):
-        install(site, name, init, record=record)
+        install(site, name, init)
 
     found = guard.trouble()
 
@@ -51,10 +50,18 @@ def test_another_package_of_the_name_is_found_in_either_order(site: Path, last: 
     assert "pip uninstall --yes fakellm fakellm-conformance" in found
 
 
+@pytest.mark.parametrize("record", [True, False], ids=["by its files", "by top_level.txt"])
+def test_a_distribution_of_another_name_that_overwrote_ours_is_named(site: Path, record: bool) -> None:
+    install(site, "fakellm-conformance", OUR_INIT)
+    install(site, "mockery", THEIR_INIT, record=record)
+
+    assert "is not ours, but of mockery 1.2.3" in str(guard.trouble())
+
+
 def test_a_package_of_the_name_without_metadata_is_found_by_the_missing_mark(site: Path) -> None:
     install(site, "fakellm-conformance", THEIR_INIT)
 
-    assert "is not the one of fakellm-conformance" in str(guard.trouble())
+    assert "is not ours, but of an unknown distribution" in str(guard.trouble())
 
 
 def test_a_package_that_is_gone_is_told(site: Path) -> None:
