@@ -11,7 +11,6 @@ from fakellm.layouts.base import Accessor
 from fakellm.reading import Refused, error_told, read, read_as_sent
 from support.bodies import FIRST, IDS, LAST, ROLE, USAGE, choice, delta, entries, stream, whole
 
-
 CHAT: dict[str, Any] = {"api": "chat"}
 
 
