@@ -1,0 +1,304 @@
+"""Scores at odd places of a stream, values that JSON does not have, and the order of prompt scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field
+
+from ..ask import Ask
+from ..errors import FaultError
+from ..layouts.base import Accessor, Layout
+from ..message import Message, Rendering
+from ..reading.paths import steps
+from .base import RECOVER, REFUSE, AtToken, FaultContext, OnChoice, Parameters, on_rendering, out_of_range
+from .bodies import (
+    Json,
+    beside,
+    body,
+    change,
+    choices,
+    has_body,
+    holder_way,
+    insert_after,
+    list_way,
+    map_bodies,
+    silent,
+    values,
+    with_numbers,
+)
+from .sequences import place as place_of
+from .where import asks_logprobs, asks_prompt_logprobs, every, of_api, streams
+
+FAMILY = "score-places"
+VALUES = ("logprobs",)
+TEXT_DELTA = "response.output_text.delta"
+
+
+def _stands_alone(ask: Ask, layout: Layout) -> str | None:
+    return of_api("chat", "completions", "responses")(ask, layout)
+
+
+def _last_entry(scores: Any) -> tuple[Any, Any] | None:
+    """Scores without their last entry, and that entry alone; None where there is none. Parallel lists are cut alike."""
+    if isinstance(scores, list):
+        entries = cast(list[Any], scores)
+        return (entries[:-1], entries[-1:]) if entries else None
+    if not isinstance(scores, dict):
+        return None
+    members = cast(Json, scores)
+    lists = {key: cast(list[Any], value) for key, value in members.items() if isinstance(value, list) and value}
+    if not lists:
+        return None
+    rest = {key: entries[:-1] for key, entries in lists.items()}
+    last = {key: entries[-1:] for key, entries in lists.items()}
+    return {**members, **rest}, {**members, **last}
+
+
+@on_rendering(
+    "late-eos-score",
+    family=FAMILY,
+    may=RECOVER,
+    values=VALUES,
+    parameters=OnChoice,
+    applies=every(streams, asks_logprobs, _stands_alone),
+)
+def late_eos_score(rendering: Rendering, context: FaultContext[OnChoice]) -> Rendering:
+    """The score of the last token comes after the last text, in a chunk behind the one with the finish_reason.
+
+    In the Responses API it is a further, empty output_text.delta behind the last text.
+
+    Why: engines score a token after they sent it; vLLM's Responses streams did so up to 0.16 (captured), Dynamo is
+    about to ( https://github.com/ai-dynamo/dynamo/pull/13879 names the cursors that it breaks).
+    Right: read until the stream ends; the score belongs to the last id.
+    Breaks: litellm 1.110.2 swallows it for every provider; openai-agents 0.24.0 loses it (measured).
+    """
+    if context.ask.api == "responses":
+        return _late_event(rendering)
+    for choice in {row.get("index", 0) for message in rendering.messages for row in choices(message)}:
+        if context.parameters.choice is None or choice == context.parameters.choice:
+            rendering = _late_chunk(rendering, context, choice)
+    return rendering
+
+
+def _late_chunk(rendering: Rendering, context: FaultContext[Any], choice: Any) -> Rendering:
+    accessor = context.accessors("logprobs")[0]
+    way = holder_way(accessor)
+    places = [
+        number
+        for number, message in enumerate(rendering.messages)
+        if any(row.get("index", 0) == choice for row in choices(message))
+    ]
+    scored = [n for n in places if any(_last_entry(each) for each in values(rendering.messages[n].body, way, choice))]
+    if not scored:
+        return rendering
+    source, last = scored[-1], places[-1]
+    late: list[Any] = []
+
+    def cut(scores: Any) -> Any:
+        parts = _last_entry(scores)
+        if parts is None:
+            return scores
+        late.append(parts[1])
+        return parts[0]
+
+    messages = list(rendering.messages)
+    message = messages[source]
+    messages[source] = replace(message, body=change(message.body, way, cut, choice))
+    row = next(row for row in choices(messages[last]) if row.get("index", 0) == choice)
+    further = beside(messages[last], [change(silent(row), way[2:], lambda _: late[0])])
+    return insert_after(replace(rendering, messages=tuple(messages)), last, further)
+
+
+def _late_event(rendering: Rendering) -> Rendering:
+    """The Responses API: the last entry of the last scored text delta moves to an empty delta behind it."""
+    texts = [number for number, message in enumerate(rendering.messages) if message.event == TEXT_DELTA]
+    scored = [number for number in texts if body(rendering.messages[number]).get("logprobs")]
+    if not scored:
+        return rendering
+    source, last = scored[-1], texts[-1]
+    messages = list(rendering.messages)
+    entries = cast(list[Any], body(messages[source])["logprobs"])
+    messages[source] = replace(messages[source], body={**body(messages[source]), "logprobs": entries[:-1]})
+    empty = {**body(messages[last]), "delta": "", "logprobs": entries[-1:]}
+    late = replace(messages[last], body=empty, tokens=None)
+    return with_numbers(insert_after(replace(rendering, messages=tuple(messages)), last, late))
+
+
+@on_rendering(
+    "logprobs-on-empty-delta",
+    family=FAMILY,
+    may=RECOVER,
+    values=VALUES,
+    parameters=OnChoice,
+    applies=every(streams, asks_logprobs, of_api("chat", "completions")),
+)
+def logprobs_on_empty_delta(rendering: Rendering, context: FaultContext[OnChoice]) -> Rendering:
+    """Scores come in a chunk of their own, whose delta is empty, behind the chunk with text and ids.
+
+    Why: SGLang with parsers sends leftover scores so (0.5.23, captured); Dynamo for pieces of characters.
+    Right: scores count whether their chunk shows text or not.
+    Breaks: openai-agents 0.24.0 reads scores only where delta.content is not None:
+    https://github.com/openai/openai-agents-python (models/chatcmpl_stream_handler.py, measured).
+    """
+    way = holder_way(context.accessors("logprobs")[0])
+    only = context.parameters.choice
+    messages: list[Message] = []
+    for message in rendering.messages:
+        rows = [row for row in choices(message) if only is None or row.get("index", 0) == only]
+        scored = [row for row in rows if any(_last_entry(each) for each in values(row, way[2:]))]
+        if not scored:
+            messages.append(message)
+            continue
+        messages.append(replace(message, body=change(message.body, way, lambda _: None, only)))
+        further = beside(message, [{**silent(row), "logprobs": row["logprobs"]} for row in scored])
+        messages.append(replace(further, due_ms=message.due_ms))
+    return replace(rendering, messages=tuple(messages))
+
+
+def _leaf(rendering: Rendering, context: FaultContext[AtToken], act: Callable[[Any], Any]) -> Rendering:
+    """Change one score on the wire, the one at position ``at`` of every choice that the parameters name."""
+    accessor = context.accessors("logprobs")[0]
+    way = steps(accessor.path)
+    only = context.parameters.choice
+    indexes = {row.get("index", n) for message in rendering.messages for n, row in enumerate(choices(message))} or {
+        None
+    }
+    reached = False
+    longest = 0
+    for index in indexes if only is None else {only}:
+        total = sum(
+            len(values(message.body, way, index)) for message in rendering.messages if _bears(message, accessor)
+        )
+        longest = max(longest, total)
+        target = place_of(total, context.parameters.at)
+        if target is None:
+            continue
+        reached = True
+        rendering = _change_nth(rendering, accessor, index, target, act)
+    if longest and not reached:
+        raise out_of_range("scores", context.parameters.at, longest)
+    return rendering
+
+
+def _bears(message: Message, accessor: Accessor) -> bool:
+    events = [name for name in accessor.messages if "." in name]
+    return has_body(message) and (not events or message.event in events)
+
+
+def _change_nth(
+    rendering: Rendering, accessor: Accessor, index: Any, target: int, act: Callable[[Any], Any]
+) -> Rendering:
+    way = steps(accessor.path)
+    seen = 0
+
+    def visit(value: Any) -> Any:
+        nonlocal seen
+        seen += 1
+        return act(value) if seen - 1 == target else value
+
+    messages: list[Message] = []
+    for message in rendering.messages:
+        if not _bears(message, accessor):
+            messages.append(message)
+            continue
+        before = seen
+        changed = change(message.body, way, visit, index)
+        hit = before <= target < seen
+        messages.append(replace(message, body=changed, spelling=_literal(message.spelling)) if hit else message)
+    return replace(rendering, messages=tuple(messages))
+
+
+def _literal(spelling: str) -> str:
+    """The spelling that writes NaN and Infinity as Python's json does."""
+    return "json-nan" if spelling in ("json", "serde") else spelling
+
+
+@on_rendering("logprob-nan", family="logprobs", may=REFUSE, values=VALUES, parameters=AtToken, applies=asks_logprobs)
+def logprob_nan(rendering: Rendering, context: FaultContext[AtToken]) -> Rendering:
+    """One score is the bare word NaN, which is no JSON and which many parsers take.
+
+    Why: https://github.com/huggingface/trl/issues/6166 (the engine's NaN),
+    https://github.com/vllm-project/vllm/issues/10234
+    Right: refuse, or null for the scores of that choice; a parse error that is told counts as a refusal.
+    Breaks: Python's json reads it without a word, and the loss is NaN from there on.
+    """
+    return _leaf(rendering, context, lambda _: math.nan)
+
+
+class Infinite(AtToken):
+    sign: Annotated[Literal["-", "+"], Field(description="which end")] = "-"
+
+
+@on_rendering(
+    "logprob-infinity",
+    family="logprobs",
+    may=REFUSE,
+    values=VALUES,
+    parameters=Infinite,
+    applies=asks_logprobs,
+)
+def logprob_infinity(rendering: Rendering, context: FaultContext[Infinite]) -> Rendering:
+    """One score is the bare word -Infinity: a token of probability zero was drawn.
+
+    Why: https://github.com/sgl-project/sglang/issues/5984 ; servers answer 500, clip, or write the word.
+    Right: refuse, or null for the scores of that choice.
+    Breaks: Python's json reads it without a word.
+    """
+    return _leaf(rendering, context, lambda _: -math.inf if context.parameters.sign == "-" else math.inf)
+
+
+def _prompt_rows(rendering: Rendering, context: FaultContext[Any], act: Callable[[list[Any]], list[Any]]) -> Rendering:
+    changed = rendering
+    for accessor in context.accessors("prompt_logprobs"):
+        way = list_way(accessor)
+
+        def visit(rows: Any) -> Any:
+            return act(cast(list[Any], rows)) if isinstance(rows, list) else rows
+
+        changed = map_bodies(changed, lambda members, way=way: change(members, way, visit))
+    before, after = (_spelled(each) for each in (rendering, changed))
+    if before == after and any(has_body(message) for message in rendering.messages):
+        raise FaultError("this answer has no prompt scores of that form", hint="ask for prompt_logprobs of 1 or more")
+    return changed
+
+
+def _spelled(rendering: Rendering) -> list[str]:
+    """The bodies with their key order, which equality of dicts does not see."""
+    return [repr(message.body) for message in rendering.messages]
+
+
+@on_rendering("prompt-logprobs-sorted", family="prompt-logprobs", may=RECOVER, applies=asks_prompt_logprobs)
+def prompt_logprobs_sorted(rendering: Rendering, context: FaultContext[Parameters]) -> Rendering:
+    """The members of every prompt_logprobs entry are sorted by key, so that the prompt's own token is not the first.
+
+    Why: servers write the prompt token first and clients rely on it; a gateway that sorts keys breaks them:
+    https://github.com/NVIDIA-NeMo/RL/pull/3297
+    Right: find the prompt token by its id; rank tells the order.
+    Breaks: prime-rl, AReaL, PipelineRL, inspect-ai and verl take the first member (read).
+    """
+
+    def sort(rows: list[Any]) -> list[Any]:
+        return [dict(sorted(cast(Json, row).items())) if isinstance(row, dict) else row for row in rows]
+
+    return _prompt_rows(rendering, context, sort)
+
+
+@on_rendering(
+    "prompt-logprobs-first-missing",
+    family="prompt-logprobs",
+    may=("recover", "refuse"),
+    applies=asks_prompt_logprobs,
+)
+def prompt_logprobs_first_missing(rendering: Rendering, context: FaultContext[Parameters]) -> Rendering:
+    """prompt_logprobs lacks its first entry, the null: one fewer than prompt ids.
+
+    Why: the first entry is null by design ( https://github.com/vllm-project/vllm/issues/27477 ), and gateways drop
+    nulls.
+    Right: everything else is captured; prompt scores are null, or the answer is refused: their number is wrong.
+    Breaks: clients that read by position shift all prompt scores by one.
+    """
+    return _prompt_rows(rendering, context, lambda rows: rows[1:] if rows and rows[0] is None else rows)
