@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
 
 from ..ask import Ask, Request
 from ..context import SeededIds
-from ..errors import FakellmError, LayoutError
+from ..errors import FakellmError, LayoutError, UsageError
 from ..fake import Fake
+from ..faults.registry import FaultCall
 from ..faults.registry import parse as parse_fault
 from ..house import Choices, House
 from ..journal import Exchange
@@ -29,7 +30,7 @@ from ..stage import RequestContext
 from ..tokenizer import Tokenizer
 from . import globs
 from .case import Case
-from .request import PATHS, Body, body_of
+from .request import MODEL, PATHS, Body, body_of
 
 SETTLE_SECONDS = 2.0
 """How long an exchange may take to end after the client has answered: a stall lasts at most 1 s."""
@@ -38,12 +39,14 @@ SETTLE_SECONDS = 2.0
 class Host:
     """Start it with ``async with``; then mount, run, unmount."""
 
-    def __init__(self, *, seed: int = 0, host: str = "127.0.0.1") -> None:
+    def __init__(self, *, seed: int = 0, host: str = "127.0.0.1", port: int = 0) -> None:
         self.seed = seed
         self.root_url = ""
         self.house = House({}, plain_auto(), Choices(seed=seed, plans=False))
         self.tokenizer: Tokenizer = self.house.tokenizer(None)
         self._bind = host
+        self._port = port
+        self._unaddressed = self.house.fake.default
         self._runner: Any = None
 
     async def __aenter__(self) -> Host:
@@ -53,10 +56,14 @@ class Host:
 
         self._runner = web.AppRunner(make_app(self.fake), access_log=None, handle_signals=False)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self._bind, 0, shutdown_timeout=0.5)
-        await site.start()
-        port = self._runner.addresses[0][1]
-        self.root_url = f"http://{self._bind}:{port}"
+        site = web.TCPSite(self._runner, self._bind, self._port, shutdown_timeout=0.5)
+        try:
+            await site.start()
+        except OSError as failure:
+            await self._runner.cleanup()
+            raise UsageError(f"cannot listen on {self._bind}:{self._port}: {failure.strerror or failure}") from None
+        self.port: int = self._runner.addresses[0][1]
+        self.root_url = f"http://{'127.0.0.1' if self._bind == '0.0.0.0' else self._bind}:{self.port}"
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -67,12 +74,29 @@ class Host:
         return self.house.fake
 
     def mount(self, token: str, case: Case) -> None:
-        """Play the case's scenario under ``/c/TOKEN`` until ``unmount``."""
-        scenario = from_data(case.scenario, scenario_name(case), read_fault=parse_fault)
+        """Play the case's scenario under ``/c/TOKEN`` until ``unmount``.
+
+        ``plays`` has seen that every fault applies to the call as it was asked for; where a client sends another one (it
+        omits the flag for ids), what does not apply is left out, so that the client's mistake is told as its own.
+        """
+        scenario = from_data(case.scenario, scenario_name(case), read_fault=_where_it_applies)
         self.fake.mount(token, self.house.stage(scenario))
 
     def unmount(self, token: str) -> None:
         self.fake.unmount(token)
+
+    def play(self, case: Case | None) -> int:
+        """Play the case for every request without an address (a gateway forwards to one fixed root); None = as before.
+        Gives the number of the last exchange so far, for ``arrived``."""
+        stage = self._unaddressed
+        if case is not None:
+            stage = self.house.stage(from_data(case.scenario, scenario_name(case), read_fault=parse_fault))
+        self.fake.default = stage
+        return self.fake.journal.total
+
+    async def arrived(self, after: int) -> Sequence[Exchange]:
+        """The unaddressed exchanges after that number, once all of them have ended (or the patience has)."""
+        return await self._ended(lambda: [one for one in self.fake.journal if one.token is None and one.number > after])
 
     def exchanges(self, token: str) -> Sequence[Exchange]:
         """What came in under this token so far, in order."""
@@ -80,18 +104,21 @@ class Host:
 
     async def settled(self, token: str, seen: int = 0) -> Sequence[Exchange]:
         """The exchanges after the first ``seen``, once all of them have ended (or the patience has)."""
+        return await self._ended(lambda: self.exchanges(token)[seen:])
+
+    async def _ended(self, look: Callable[[], Sequence[Exchange]]) -> Sequence[Exchange]:
         end = time.monotonic() + SETTLE_SECONDS
         while True:
-            exchanges = self.exchanges(token)[seen:]
+            exchanges = look()
             open_ = [one for one in exchanges if one.finished_ms is None and one.disconnected_ms is None]
             if not open_ or time.monotonic() > end:
                 return exchanges
             await asyncio.sleep(0.002)
 
-    def body(self, case: Case) -> Body:
-        """The request that the case's first call asks for."""
+    def body(self, case: Case, model: str | None = None) -> Body:
+        """The request that the case's first call asks for. ``model``: the name that a gateway knows."""
         accessors = self.accessors(case.layout, case.api, case.stream)
-        return body_of(case.call, case.api, case.stream, accessors, self.tokenizer.encode)
+        return body_of(case.call, case.api, case.stream, accessors, self.tokenizer.encode, model or MODEL)
 
     def plays(self, case: Case) -> str | None:
         """None when the layout takes the case's call and every one of its faults applies there, else why not."""
@@ -112,6 +139,10 @@ class Host:
     def accessors(self, layout: str, api: str, stream: bool) -> Sequence[Accessor]:
         """The layout's accessor rows for an api and mode; empty when it does not serve them."""
         return registry.find(layout).layout.accessors.get((api, stream), ())
+
+
+def _where_it_applies(entry: Any, where: str) -> FaultCall:
+    return replace(parse_fault(entry, where), optional=True)
 
 
 def scenario_name(case: Case) -> str:
