@@ -10,6 +10,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -76,8 +77,8 @@ class Host:
     def mount(self, token: str, case: Case) -> None:
         """Play the case's scenario under ``/c/TOKEN`` until ``unmount``.
 
-        ``plays`` has seen that every fault applies to the call as it was asked for; where a client sends another one (it
-        omits the flag for ids), what does not apply is left out, so that the client's mistake is told as its own.
+        ``plays`` has seen that every fault applies to the call as it was asked for; where a client sends another one
+        (it omits the flag for ids), what does not apply is left out, so that the mistake is told as the client's own.
         """
         scenario = from_data(case.scenario, scenario_name(case), read_fault=_where_it_applies)
         self.fake.mount(token, self.house.stage(scenario))
