@@ -9,6 +9,7 @@ from fakellm.ask import Ask, Prompt, Request, Wants
 from fakellm.tokenizer import Tokenizer, load
 
 TOKENIZER: Tokenizer = load(None)
+SCORED = Wants(logprobs=True)
 
 
 def user(text: str) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def ask(
     n: int = 1,
     stream: bool = False,
     prompts: Sequence[str] | None = None,
-    wants: Wants = Wants(logprobs=True),
+    wants: Wants = SCORED,
     headers: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
     **body: Any,

@@ -104,12 +104,12 @@ def _linked(link: str, path: Path, folder: Path, name: str) -> Mapping[str, Any]
 
 
 def _generation(truth: Any, name: str) -> Generation:
+    if not isinstance(truth, Mapping):
+        raise ScenarioError(f"{name} holds a truth that is not an object")
     try:
-        return Generation.from_truth(truth)
+        return Generation.from_truth(cast(Mapping[str, Any], truth))
     except CaptureError as wrong:
         raise ScenarioError(f"{name}: {wrong.message}") from None
-    except (TypeError, AttributeError):
-        raise ScenarioError(f"{name} holds a truth that is not an object") from None
 
 
 def _rechunked(generations: tuple[Generation, ...], chunks: Any, name: str) -> tuple[Generation, ...]:

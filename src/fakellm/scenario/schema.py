@@ -18,6 +18,7 @@ from pydantic import (
     Field,
     Tag,
     ValidatorFunctionWrapHandler,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -122,7 +123,8 @@ def _logprob(value: Any) -> Any:
 
 Logprob = Annotated[
     float | None,
-    BeforeValidator(_logprob, json_schema_input_type=float | Literal["-inf"] | None),
+    BeforeValidator(_logprob),
+    WithJsonSchema({"anyOf": [{"type": "number", "maximum": 0}, {"const": "-inf"}, {"type": "null"}]}),
 ]
 
 
@@ -130,7 +132,11 @@ class TopForm(Form):
     """One alternative."""
 
     token: TokenForm
-    logprob: Annotated[float, BeforeValidator(_logprob, json_schema_input_type=float | Literal["-inf"])]
+    logprob: Annotated[
+        float,
+        BeforeValidator(_logprob),
+        WithJsonSchema({"anyOf": [{"type": "number", "maximum": 0}, {"const": "-inf"}]}),
+    ]
 
 
 class ScoreForm(Form):

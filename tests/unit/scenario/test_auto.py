@@ -7,7 +7,6 @@ import struct
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.asking import TOKENIZER
 
 from fakellm.scenario.auto import (
     Place,
@@ -19,6 +18,7 @@ from fakellm.scenario.auto import (
     score_of,
     token_at,
 )
+from support.asking import TOKENIZER
 
 SIZE = TOKENIZER.vocab_size
 keys = st.tuples(st.integers(), st.text(max_size=8), st.integers(0, 50))

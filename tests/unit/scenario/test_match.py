@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.asking import ask, assistant, user
 
 from fakellm.ask import Ask
 from fakellm.scenario.load import from_data, reply_from_data
 from fakellm.scenario.match import Script
 from fakellm.scenario.nearest import NoReply
 from fakellm.scenario.rules import View, same
+from support.asking import ask, assistant, user
 
 
 def script(*replies: Any) -> Script:

@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from support.asking import ask
 
 from fakellm.ask import Ask
 from fakellm.scenario.load import from_data
 from fakellm.scenario.match import Script
 from fakellm.scenario.nearest import NoReply
+from support.asking import ask
 
 
 def missed(request: Ask, *replies: Any, played: int = 0) -> NoReply:

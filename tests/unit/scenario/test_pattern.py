@@ -15,9 +15,9 @@ from fakellm.errors import ScenarioError
 from fakellm.scenario.pattern import MAX_TEXT, Pattern
 
 ATOMS = [
-    *"abc_é1 ", r"\n", ".", r"\d", r"\w", r"\s", r"\W", r"\D", r"\S", "[ab]", "[^a]", "[a-c]", r"[^\n\w]", "^", "$", r"\b",
-    r"\B", r"\A", r"\Z", "(?:a|b)", "(ab)", "(?i:A)", "(?s:.)", "(?m:^)", "(?m:$)", r"\x61", r"\u0062", "[]a]", "[a-]",
-    "(?P<n>b)", "{", "(?:a{,2})", r"\.", "(?#note)", "(?i:[^A-B])", "|", r"\101", r"[\d_]", r"[\x61-\x63]",
+    *"abc_é1 ", r"\n", ".", r"\d", r"\w", r"\s", r"\W", r"\D", r"\S", "[ab]", "[^a]", "[a-c]", r"[^\n\w]", "^", "$",
+    r"\b", r"\B", r"\A", r"\Z", "(?:a|b)", "(ab)", "(?i:A)", "(?s:.)", "(?m:^)", "(?m:$)", r"\x61", r"\u0062", "[]a]",
+    "[a-]", "(?P<n>b)", "{", "(?:a{,2})", r"\.", "(?#note)", "(?i:[^A-B])", "|", r"\101", r"[\d_]", r"[\x61-\x63]",
 ]  # fmt: skip
 QUANTIFIERS = ["", "", "", "*", "+", "?", "{2}", "{1,3}", "{0,2}", "{1,}", "*?", "+?", "??"]
 pieces = st.tuples(st.sampled_from(ATOMS), st.sampled_from(QUANTIFIERS)).map("".join)
