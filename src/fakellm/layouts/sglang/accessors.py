@@ -39,8 +39,13 @@ def _native(traits: Traits, *, stream: bool) -> list[Accessor]:
     table = [
         Accessor("completion_token_ids", "output_ids", {}, kinds, loss=ids_loss),
         Accessor("logprobs", "meta_info.output_token_logprobs[][0]", scored, kinds),
-        Accessor("top_logprobs", "meta_info.output_top_logprobs[]", {**scored, "top_logprobs_num": 1}, kinds),
-        Accessor("prompt_logprobs", "meta_info.input_token_logprobs[][0]", {**scored, "logprob_start_len": 0}, kinds),
+        Accessor("top_logprobs", "meta_info.output_top_logprobs", {**scored, "top_logprobs_num": 1}, kinds),
+        Accessor(
+            "prompt_logprobs",
+            "meta_info.input_top_logprobs",
+            {**scored, "logprob_start_len": 0, "top_logprobs_num": 1},
+            kinds,
+        ),
         Accessor("text", "text", {}, kinds, eos=False),
         Accessor("finish_reason", "meta_info.finish_reason.type", {}, ("finish",) if stream else kinds),
         Accessor("usage", "meta_info", {}, kinds),
@@ -65,14 +70,12 @@ def _chat(traits: Traits) -> list[Accessor]:
         flags = {"return_prompt_token_ids": True}
         table.append(Accessor("prompt_token_ids", "choices[].prompt_token_ids", flags, body))
         told = {"return_meta_info": True, "logprobs": True}
-        table.append(
-            Accessor("completion_token_ids", "choices[].meta_info.output_token_logprobs[][1]", told, body)
-        )
+        table.append(Accessor("completion_token_ids", "choices[].meta_info.output_token_logprobs[][1]", told, body))
     scored = {"logprobs": True}
     return [
         *table,
         Accessor("logprobs", "choices[].logprobs.content[].logprob", scored, body),
-        Accessor("top_logprobs", "choices[].logprobs.content[].top_logprobs[]", {**scored, "top_logprobs": 1}, body),
+        Accessor("top_logprobs", "choices[].logprobs.content[].top_logprobs", {**scored, "top_logprobs": 1}, body),
         Accessor("text", "choices[].message.content", {}, body, eos=False),
         Accessor("finish_reason", "choices[].finish_reason", {}, body),
         Accessor("usage", "usage", {}, body),
@@ -90,12 +93,10 @@ def _chat_stream(traits: Traits) -> list[Accessor]:
         ]
     return [
         *table,
-        Accessor(
-            "logprobs", "choices[].logprobs.content[].logprob", scored, ("delta",), eos=False, loss=STREAM_LOSS
-        ),
+        Accessor("logprobs", "choices[].logprobs.content[].logprob", scored, ("delta",), eos=False, loss=STREAM_LOSS),
         Accessor(
             "top_logprobs",
-            "choices[].logprobs.content[].top_logprobs[]",
+            "choices[].logprobs.content[].top_logprobs",
             {**scored, "top_logprobs": 1},
             ("delta",),
             eos=False,
@@ -119,9 +120,8 @@ def _completions(traits: Traits, *, stream: bool) -> list[Accessor]:
     options = {"stream_options": {"include_usage": True}} if stream else {}
     return [
         *table,
-        Accessor("logprobs", "choices[].logprobs.token_logprobs[]", {"logprobs": 0}, kinds),
-        Accessor("top_logprobs", "choices[].logprobs.top_logprobs[]", {"logprobs": 1}, kinds),
-        Accessor("prompt_logprobs", "choices[].logprobs.token_logprobs[]", {"logprobs": 1, "echo": True}, kinds),
+        Accessor("logprobs", "choices[].logprobs.token_logprobs", {"logprobs": 0}, kinds),
+        Accessor("top_logprobs", "choices[].logprobs.top_logprobs", {"logprobs": 1}, kinds),
         Accessor("text", "choices[].text", {}, kinds, eos=False),
         Accessor("finish_reason", "choices[].finish_reason", {}, ("finish",) if stream else kinds),
         Accessor("usage", "usage", options, ("usage",) if stream else kinds),

@@ -197,7 +197,9 @@ class ChatRenderer:
     def _delta(
         self, told: Told, choice: ToldChoice, step: ToldStep, delta: dict[str, Any], scores: dict[str, Any] | None
     ) -> Message:
-        return self._chunk("delta", choice.index, delta, scores, step.due_ms, self._usage(told, choice, step), step.tokens)
+        return self._chunk(
+            "delta", choice.index, delta, scores, step.due_ms, self._usage(told, choice, step), step.tokens
+        )
 
     def _tool_delta(self, told: Told, choice: ToldChoice, step: ToldStep, delta: dict[str, Any]) -> Message:
         """A chunk of the tool path, which writes its nulls."""
@@ -270,8 +272,6 @@ class ChatRenderer:
         if include:
             yield self._late(last, due, {"usage": openai_parts.usage(told, self.facts)}, "usage")
 
-    def _late(
-        self, last: int, due: float, members: dict[str, Any], kind: str, event: str | None = None
-    ) -> Message:
-        body = {**self._body(last, {}, None), "choices": [], **members}
+    def _late(self, last: int, due: float, members: dict[str, Any], kind: str, event: str | None = None) -> Message:
+        body: dict[str, Any] = {**self._body(last, {}, None), "choices": [], **members}
         return Message(kind, body, due_ms=due, event=event, spelling="serde")

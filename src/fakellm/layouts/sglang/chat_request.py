@@ -12,20 +12,28 @@ from ..base import Context
 from .answers import Refusal
 from .call import Call
 from .engine_rules import Engine
+from .loose import elements, members
 from .native import sampling_of
 from .parsers import ParserChoice
 from .prompts import chat_prompt
 from .traits import Trait
 
-_HEADERS = {"return_input_ids_in_sglext": "x-sglext-return-input-ids", "return_output_ids_in_sglext": "x-sglext-return-output-ids"}
+_HEADERS = {
+    "return_input_ids_in_sglext": "x-sglext-return-input-ids",
+    "return_output_ids_in_sglext": "x-sglext-return-output-ids",
+}
 _NOT_STREAMED = {
-    "return_prompt_token_ids": "return_prompt_token_ids is not supported with streaming. Please set stream=false when using "
-    "return_prompt_token_ids=true.",
-    "return_token_ids": "return_token_ids is not supported with streaming on /v1/chat/completions. Please set stream=false "
-    "when using return_token_ids=true.",
+    "return_prompt_token_ids": "return_prompt_token_ids is not supported with streaming. Please set stream=false when "
+    "using return_prompt_token_ids=true.",
+    "return_token_ids": "return_token_ids is not supported with streaming on /v1/chat/completions. Please set "
+    "stream=false when using return_token_ids=true.",
     "return_meta_info": "return_meta_info is not supported with streaming. Please set stream=false when using "
     "return_meta_info=true.",
 }
+_PARAMETERS = (
+    "stop stop_token_ids stop_regex top_p top_k min_p presence_penalty frequency_penalty repetition_penalty regex "
+    "ebnf no_stop_trim ignore_eos logit_bias"
+).split()
 _MEDIA = frozenset({"image_url", "video_url", "audio_url"})
 
 
@@ -45,7 +53,9 @@ class ChatRoute:
     variables: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, engine: Engine, context: Context) -> Ask:
+def read_ask(
+    body: Mapping[str, Any], values: dict[str, Any], request: Request, engine: Engine, context: Context
+) -> Ask:
     """The ask of a chat body whose members were read; raises Refusal (EngineRefusal behind the engine's door)."""
     engine_traits = engine.traits
     if values["tool_choice"] is None:
@@ -109,9 +119,10 @@ def _check(values: Mapping[str, Any], engine: Engine) -> None:
     settings = engine.settings
     if not values["messages"]:
         raise Refusal("Messages cannot be empty.")
-    if "chat_template" in (values["chat_template_kwargs"] or {}) and not settings.trust_request_template:
+    if "chat_template" in members(values["chat_template_kwargs"]) and not settings.trust_request_template:
         raise Refusal(
-            "Request-supplied chat_template is not allowed. Start the server with --trust-request-chat-template to permit it."
+            "Request-supplied chat_template is not allowed. Start the server with --trust-request-chat-template to "
+            "permit it."
         )
     for name in ("return_sampling_mask", "return_flat_raw_output_top_logprobs"):
         if values[name] and not values["return_meta_info"]:
@@ -121,18 +132,17 @@ def _check(values: Mapping[str, Any], engine: Engine) -> None:
     most = values["max_completion_tokens"] or values["max_tokens"]
     if most and settings.context_limited and most > settings.context_length and not settings.auto_truncate:
         raise Refusal(
-            f"max_completion_tokens is too large: {most}.This model supports at most {settings.context_length} completion "
-            "tokens."
+            f"max_completion_tokens is too large: {most}.This model supports at most {settings.context_length} "
+            "completion tokens."
         )
-    shape: Mapping[str, Any] = values["response_format"] or {}
-    if shape.get("type") == "json_schema" and not (shape.get("json_schema") or {}).get("schema"):
+    shape = members(values["response_format"])
+    if shape.get("type") == "json_schema" and not members(shape.get("json_schema")).get("schema"):
         raise Refusal("schema_ is required for json_schema response format request.")
 
 
 def _check_media(values: Mapping[str, Any]) -> None:
     for message in values["messages"]:
-        content = message.get("content")
-        for part in content if isinstance(content, list) else ():
+        for part in elements(message.get("content")):
             if part.get("type") in _MEDIA:
                 raise Refusal(f"Model only supports text input; received unsupported content type '{part['type']}'.")
 
@@ -144,7 +154,7 @@ def _check_tools(values: Mapping[str, Any]) -> None:
     if isinstance(choice, Mapping):
         if not tools:
             raise Refusal("Tools cannot be empty if tool choice is set to a specific tool.")
-        name: Any = choice["function"].get("name")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        name = members(members(choice)["function"]).get("name")
         if not any(tool["function"]["name"] == name for tool in tools):
             raise Refusal(f"Tool '{name}' not found in tools list.")
 
@@ -156,7 +166,7 @@ def _route(values: Mapping[str, Any], request: Request, engine: Engine) -> ChatR
     tools = tools_of(values)
     tool_path = settings.tool_call_parser is not None and bool(tools) and values["tool_choice"] != "none"
     reasoning_path = settings.reasoning_parser is not None and values["separate_reasoning"]
-    variables = {**settings.chat_template_kwargs, **(values["chat_template_kwargs"] or {})}
+    variables = {**settings.chat_template_kwargs, **members(values["chat_template_kwargs"])}
     if values["reasoning_effort"] is not None and "enable_thinking" not in variables:
         thinks = values["reasoning_effort"] != "none"
         variables = {**variables, "thinking": variables.get("thinking", thinks), "enable_thinking": thinks}
@@ -187,11 +197,16 @@ def _prompt(values: Mapping[str, Any], route: ChatRoute, engine: Engine) -> Prom
     if values["input_ids"] is not None:
         return Prompt(tuple(values["input_ids"]))
     if engine.settings.skip_tokenizer:
-        raise Refusal("Internal server error: 'NoneType' object has no attribute 'apply_chat_template'", kind="InternalServerError", status=500)
+        raise Refusal(
+            "Internal server error: 'NoneType' object has no attribute 'apply_chat_template'",
+            kind="InternalServerError",
+            status=500,
+        )
     choice = values["tool_choice"]
     tools: Sequence[Mapping[str, Any]] = values["tools"] or ()
     if isinstance(choice, Mapping):
-        tools = [tool for tool in tools if tool["function"]["name"] == choice["function"].get("name")]  # pyright: ignore[reportUnknownMemberType]
+        wanted = members(members(choice)["function"]).get("name")
+        tools = [tool for tool in tools if tool["function"]["name"] == wanted]
     variables = dict(route.variables)
     if values["reasoning_effort"] is not None:
         variables["reasoning_effort"] = values["reasoning_effort"]
@@ -210,13 +225,11 @@ def _call(values: Mapping[str, Any], route: ChatRoute, prompt: Prompt, engine: E
         "temperature": 1.0 if values["temperature"] is None else values["temperature"],
         "max_new_tokens": values["max_completion_tokens"] or values["max_tokens"],
         "min_new_tokens": values["min_tokens"],
-        "skip_special_tokens": values["skip_special_tokens"] and not (tools_of(values) and values["tool_choice"] != "none"),
+        "skip_special_tokens": values["skip_special_tokens"]
+        and not (tools_of(values) and values["tool_choice"] != "none"),
         "sampling_seed": values["seed"],
     }
-    for name in (
-        "stop stop_token_ids stop_regex top_p top_k min_p presence_penalty frequency_penalty repetition_penalty regex ebnf "
-        "no_stop_trim ignore_eos logit_bias"
-    ).split():
+    for name in _PARAMETERS:
         parameters[name] = values[name]
     item = engine.item(
         prompt.token_ids,

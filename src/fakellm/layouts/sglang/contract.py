@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .loose import elements, members
+
 _KINDS: Mapping[str, str] = {
     "max_new_tokens": "i64",
     "stop": "",
@@ -43,12 +45,8 @@ _KINDS: Mapping[str, str] = {
 def contract_error(parameters: Any) -> str | None:
     """What the contract has against sampling_params (one object or a list of them), or None."""
     if isinstance(parameters, list):
-        rows: list[Any] = parameters
-        return next((found for found in map(contract_error, rows) if found is not None), None)
-    if not isinstance(parameters, Mapping):
-        return None
-    members: Mapping[str, Any] = parameters
-    for name, value in members.items():
+        return next((found for found in map(contract_error, elements(parameters)) if found is not None), None)
+    for name, value in members(parameters).items():
         if name not in _KINDS:
             return f"unknown field `{name}`, expected one of {', '.join(f'`{known}`' for known in _KINDS)}"
         expected = _KINDS[name]
@@ -84,14 +82,10 @@ def _unexpected(value: Any) -> str:
 
 
 def crashes(parameters: Any) -> bool:
-    """Whether sampling_params would raise inside versions without the contract: an unknown name, or text for a number."""
+    """Whether sampling_params raise inside versions without the contract: an unknown name, or text for a number."""
     if isinstance(parameters, list):
-        rows: list[Any] = parameters
-        return any(map(crashes, rows))
-    if not isinstance(parameters, Mapping):
-        return False
-    members: Mapping[str, Any] = parameters
-    for name, value in members.items():
+        return any(map(crashes, elements(parameters)))
+    for name, value in members(parameters).items():
         if name not in _KINDS:
             return True
         if _KINDS[name] in ("i64", "f64") and value is not None and not isinstance(value, int | float):

@@ -7,7 +7,7 @@ the server's matter: here it only gets its answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...ask import Ask, Request
 from ...message import Rendering

@@ -28,9 +28,8 @@ class Detokenizer:
         skip_special_tokens: bool = True,
         no_stop_trim: bool = False,
     ) -> None:
-        tail = [token_id for token_id in prompt_ids if isinstance(token_id, int)][-PROMPT_CONTEXT:]
         self._tokenizer = tokenizer
-        self._ids: list[int] = [self._known(token_id) for token_id in tail]
+        self._ids: list[int] = [self._known(token_id) for token_id in prompt_ids[-PROMPT_CONTEXT:]]
         self._context_from = 0
         self._read_from = len(self._ids)
         self._skip_special = skip_special_tokens

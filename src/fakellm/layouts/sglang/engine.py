@@ -1,8 +1,9 @@
 """Where SGLang's engine ends an answer, and in which deliveries it leaves: the scheduler's side of a request.
 
-``play`` takes the truth of one choice and the limits of a request and gives the deliveries: spans of ids and scores, the
-newly visible text, the end. Stop strings are looked for in the decoded tail of the ids; a step whose tail may begin a
-stop string is kept back and leaves with the next one. Never changes the truth; knows no request body and no wire.
+``play`` takes the truth of one choice and the limits of a request and gives the deliveries: spans of ids and scores,
+the newly visible text, the end. Stop strings are looked for in the decoded tail of the ids; a step whose tail may
+begin a stop string is kept back and leaves with the next one. Never changes the truth; knows no request body and no
+wire.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _FAILED = EngineFailure("Internal server error", 500)
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Why an answer ended. ``reason``: stop | length | abort; ``matched``: the stop id or string; ``kept``: how many ids
-    belong to the answer; ``failure``: what an abort says."""
+    """Why an answer ended. ``reason``: stop | length | abort; ``matched``: the stop id or string; ``kept``: how many
+    ids belong to the answer; ``failure``: what an abort says."""
 
     reason: str
     kept: int
@@ -184,18 +185,18 @@ class _Judge:
         tail = self._tail(position, size)
         for stop in self._limits.stop:
             if stop in tail:
-                return End("stop", self._completed_at(position, size, lambda text: stop in text), stop)
+                return End("stop", self._completed_at(position, size, re.escape(stop)), stop)
         for pattern in self._limits.stop_regex:
             if re.search(pattern, self._decode(0, position)):
-                found = self._completed_at(position, size, lambda text: re.search(pattern, text) is not None)
-                return End("stop", found, pattern)
+                return End("stop", self._completed_at(position, size, pattern), pattern)
         return None
 
-    def _completed_at(self, position: int, size: int, matched: Callable[[str], bool]) -> int:
+    def _completed_at(self, position: int, size: int, pattern: str) -> int:
+        """After which token of the step the pattern was complete."""
         if self._traits.has(Trait.TRIMS_AT_STRING):
-            start = position - self._tail_length(position, size)
+            start = 0 if self._limits.stop_regex else position - self._tail_length(position, size)
             for place in range(max(start + 1, position - size + 1), position):
-                if matched(self._decode(start, place)):
+                if re.search(pattern, self._decode(start, place)):
                     return place
         return position
 

@@ -19,6 +19,7 @@ from .traits import Trait
 if TYPE_CHECKING:
     from .station import SglangStation
 
+
 def generate(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
     """/generate."""
     body = read_body(request, native.BODY, station.traits, json_only=False)

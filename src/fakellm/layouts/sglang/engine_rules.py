@@ -56,7 +56,9 @@ class Engine:
         count = len(token_ids)
         if count >= context:
             if not self.settings.auto_truncate:
-                raise EngineRefusal(f"The input ({count} tokens) is longer than the model's context length ({context} tokens).")
+                raise EngineRefusal(
+                    f"The input ({count} tokens) is longer than the model's context length ({context} tokens)."
+                )
             token_ids, count = token_ids[:context], context
         parameters = self._fitted(count, parameters)
         self._check_asked(asked)
@@ -71,9 +73,10 @@ class Engine:
         if self.settings.auto_truncate:
             return {**parameters, "max_new_tokens": max(0, context - count)}
         raise EngineRefusal(
-            f"Requested token count exceeds the model's maximum context length of {context} tokens. You requested a total "
-            f"of {wanted + count} tokens: {count} tokens from the input messages and {wanted} tokens for the completion. "
-            "Please reduce the number of tokens in the input messages or the completion to fit within the limit."
+            f"Requested token count exceeds the model's maximum context length of {context} tokens. You requested a "
+            f"total of {wanted + count} tokens: {count} tokens from the input messages and {wanted} tokens for the "
+            "completion. Please reduce the number of tokens in the input messages or the completion to fit within the "
+            "limit."
         )
 
     def _check_asked(self, asked: tuple[int, ...] | None) -> None:

@@ -1,4 +1,7 @@
-"""What SGLang tells about itself: model card, model_info, server_info, loads, metrics. Data of the settings and state."""
+"""What SGLang tells about itself: model card, model_info, server_info, loads, metrics.
+
+All of it is data of the settings and the state; nothing here reads a request.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The native route /generate: from its body to a Call, refusing what SGLang refuses in its words.
 
-Batches (lists of text, ids, sampling_params, scores) become items; ``n`` above one makes fresh ids and a list. Rendering
-is ``native_render.py``.
+Batches (lists of text, ids, sampling_params, scores) become items; ``n`` above one makes fresh ids and a list.
+Rendering is ``native_render.py``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..base import Context
 from .answers import Refusal
 from .call import Call, Item
 from .engine_rules import Engine
+from .loose import elements, members
 from .schema import ANY, BOOL, DICT, INT, STR, Field, Model, either, listed, nullable
 
 _INTS = either(listed(listed(INT)), listed(INT))
@@ -42,7 +43,9 @@ BODY = Model(
 """The members that matter here, in the order in which pydantic reports them; all others are ignored."""
 
 
-def read_ask(body: Mapping[str, Any], values: Mapping[str, Any], request: Request, engine: Engine, context: Context) -> Ask:
+def read_ask(
+    body: Mapping[str, Any], values: Mapping[str, Any], request: Request, engine: Engine, context: Context
+) -> Ask:
     """The ask of a /generate body whose members were read; raises Refusal."""
     call = _call(values, engine, context)
     prompts = tuple(Prompt(item.token_ids, text) for item, text in zip(call.items, _texts(values, call), strict=True))
@@ -174,16 +177,17 @@ def _rids(rid: Any, prompts: int, n: int, single: bool, context: Context) -> tup
 
 
 def _parameters(values: Mapping[str, Any], place: int) -> Mapping[str, Any]:
-    parameters: Any = values["sampling_params"] or {}
-    return parameters if isinstance(parameters, Mapping) else parameters[min(place, len(parameters) - 1)]
+    parameters = values["sampling_params"]
+    rows = elements(parameters)
+    return rows[min(place, len(rows) - 1)] if rows else members(parameters)
 
 
 def _at(value: Any, place: int, default: Any) -> Any:
     if value is None:
         return default
     if isinstance(value, list):
-        elements: list[Any] = value
-        return elements[place] if place < len(elements) else default
+        rows = elements(value)
+        return rows[place] if place < len(rows) else default
     return value
 
 

@@ -144,9 +144,7 @@ class NativeRenderer:
         self._clocks(meta, choice, finished, number, now)
         return meta
 
-    def _clocks(
-        self, meta: dict[str, Any], choice: ToldChoice, finished: bool, number: int | None, now: float
-    ) -> None:
+    def _clocks(self, meta: dict[str, Any], choice: ToldChoice, finished: bool, number: int | None, now: float) -> None:
         """Latencies (seconds) and clock values, where they stand."""
         sent = self.traits.has(Trait.SENT_TIMESTAMP)
         first = number in (None, 0)

@@ -1,6 +1,7 @@
-"""Ollama's routes: /api/chat, /api/generate, /api/tags, /api/show. Streams are JSON lines; done_reason is always "stop".
+"""Ollama's routes: /api/chat, /api/generate, /api/tags, /api/show.
 
-The last step's text never leaves in a stream: its line says only that the answer is done. Renders from the Told only.
+Streams are JSON lines; done_reason is always "stop". The last step's text never leaves in a stream: its line says only
+that the answer is done. Renders from the Told only.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ def generate(request: Request, station: SglangStation, context: Context) -> Ask 
         return body
     if not (body.values["system"] or body.values["prompt"]).strip():
         line = {**_head(station, context), "response": "", **_done(), **_counts(None, None, None, chat=False)}
-        return _lines((Message("event", line, spelling="serde"),)) if body.values["stream"] else answers.json_answer(line)
+        return (
+            _lines((Message("event", line, spelling="serde"),)) if body.values["stream"] else answers.json_answer(line)
+        )
     return _ask(body, request, station, context, chat=False)
 
 
@@ -121,11 +124,15 @@ def render(told: Told, ask: Ask, station: SglangStation, context: Context) -> Re
             {**_head(station, context), **_said(choice.text, chat=route.chat), **_done(), **counts}
         )
     messages: list[Message] = []
+    before = ""
     for step in choice.steps:
         ended = step.finish_reason is not None
+        text = step.text
+        if station.settings.incremental:  # the route takes deltas for the whole so far, and cuts what it saw last
+            text, before = text[len(before) :], text
         line = {
             **_head(station, context),
-            **_said("" if ended else step.text, chat=route.chat),
+            **_said("" if ended else text, chat=route.chat),
             **(_done() if ended else {"done": False, "done_reason": None}),
         }
         kind = "finish" if ended else "delta"
@@ -137,7 +144,14 @@ def tags(request: Request, station: SglangStation, context: Context) -> Renderin
     """GET /api/tags."""
     name = station.settings.model_name
     details = {"format": "sglang", "family": name.split("/")[-1], "parameter_size": "unknown"}
-    entry = {"name": name, "model": name, "modified_at": _time(context), "size": 0, "digest": _DIGEST, "details": details}
+    entry = {
+        "name": name,
+        "model": name,
+        "modified_at": _time(context),
+        "size": 0,
+        "digest": _DIGEST,
+        "details": details,
+    }
     return answers.json_answer({"models": [entry]})
 
 

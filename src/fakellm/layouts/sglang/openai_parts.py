@@ -1,4 +1,4 @@
-"""Pieces that SGLang's OpenAI routes share: usage, logprob entries, sglext, metadata, the request members common to all.
+"""Pieces that SGLang's OpenAI routes share: usage, logprob entries, sglext, metadata.
 
 Reads only the Told and the settings; every function returns JSON values in wire order.
 """

@@ -125,17 +125,16 @@ def read(launch: Launch, traits: Traits) -> Settings:
             continue
         values[target] = _value(option, target, words)
     context = values.get("context_length") or launch.max_model_len
-    return Settings(
-        **{
-            "served_model_name": launch.model,
-            "model_path": launch.model_path or launch.model or "tiny",
-            "weight_version": launch.engine.get("weight_version", "default"),
-            **values,
-            "context_limited": "context_length" in values,
-            "context_length": context or 32768,
-            "notes": tuple(notes),
-        }
-    )
+    told: dict[str, Any] = {
+        "served_model_name": launch.model,
+        "model_path": launch.model_path or launch.model or "tiny",
+        "weight_version": launch.engine.get("weight_version", "default"),
+        **values,
+        "context_limited": "context_length" in values,
+        "context_length": context or 32768,
+        "notes": tuple(notes),
+    }
+    return Settings(**told)
 
 
 def _has_flag(traits: Traits) -> bool:

@@ -15,6 +15,7 @@ from ...ask import Prompt
 from ...errors import TokenizerError
 from ...tokenizer import Tokenizer
 from .answers import Refusal
+from .loose import elements, members
 
 _READS_PARTS = re.compile(r"for\s+\w+\s+in\s+\w+(?:\.content|\[['\"]content['\"]\])")
 """A template that walks through content parts gets them; every other gets text."""
@@ -60,12 +61,9 @@ def _content(message: Mapping[str, Any], keeps_parts: bool) -> Any:
     content = message.get("content")
     if content is None:
         return ""
-    if not isinstance(content, list):
-        return content
-    parts: list[Any] = content
-    if keeps_parts and message.get("role") != "tool":
-        return parts
-    return " ".join(part.get("text", "") for part in parts if isinstance(part, Mapping))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportUnknownVariableType]
+    if not isinstance(content, list) or (keeps_parts and message.get("role") != "tool"):
+        return content  # pyright: ignore[reportUnknownVariableType]
+    return " ".join(members(part).get("text", "") for part in elements(content))
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:

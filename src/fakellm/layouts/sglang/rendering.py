@@ -13,8 +13,8 @@ from ..base import Context
 from . import ollama
 from .call import call_of
 from .chat_render import ChatRenderer
-from .completions import CompletionsRenderer
-from .messages import MessagesRenderer
+from .completions_render import CompletionsRenderer
+from .messages_render import MessagesRenderer
 from .openai_parts import Facts
 from .responses_render import ResponsesRenderer
 
@@ -72,12 +72,18 @@ def _history(before: tuple[Mapping[str, Any], ...], told: Told) -> list[Mapping[
 
 
 def _messages(told: Told, ask: Ask, station: SglangStation, context: Context) -> Rendering:
-    route: Any = ask.options["route"]
-    renderer = MessagesRenderer(facts_of(ask, station, context), route, context.hex)
+    renderer = MessagesRenderer(facts_of(ask, station, context), context.hex)
     return renderer.stream(told) if ask.stream else renderer.whole(told)
 
 
 RENDERERS: Mapping[str, Render] = MappingProxyType(
-    {"generate": _native, "chat": _chat, "completions": _completions, "responses": _responses, "messages": _messages, "ollama": ollama.render}
+    {
+        "generate": _native,
+        "chat": _chat,
+        "completions": _completions,
+        "responses": _responses,
+        "messages": _messages,
+        "ollama": ollama.render,
+    }
 )
 """api -> renderer."""

@@ -1,7 +1,7 @@
 """/v1/responses: its body, its conversation, and what is stored between requests.
 
-Text logprobs come only in whole answers and only when included; token ids come nowhere. max_output_tokens is cut by two, as
-SGLang does. Rendering is ``responses_render.py``.
+Text logprobs come only in whole answers and only when included; token ids come nowhere. max_output_tokens is cut by
+two, as SGLang does. Rendering is ``responses_render.py``.
 """
 
 from __future__ import annotations
@@ -17,50 +17,17 @@ from . import answers
 from .answers import EngineRefusal, Refusal
 from .bodies import Body, read_body
 from .call import Call, Item
+from .loose import elements, members
 from .native import sampling_of
 from .parsers import ParserChoice
 from .prompts import chat_prompt
-from .schema import (
-    ANY,
-    BOOL,
-    DICT,
-    FLOAT,
-    INT,
-    OBJECT,
-    REQUIRED,
-    STR,
-    Field,
-    Kind,
-    Model,
-    either,
-    listed,
-    literal,
-    nullable,
-)
-from .traits import Trait, Traits
+from .responses_body import LOGPROBS, body_model
+from .traits import Trait
 
 if TYPE_CHECKING:
     from .station import SglangStation
 
-LOGPROBS = "message.output_text.logprobs"
-_INCLUDES = (
-    "code_interpreter_call.outputs",
-    "computer_call_output.output.image_url",
-    "file_search_call.results",
-    "message.input_image.image_url",
-    LOGPROBS,
-    "reasoning.encrypted_content",
-)
 _OLD_BUDGET = 512
-_ITEMS = (
-    "EasyInputMessageParam,Message,ResponseOutputMessageParam,ResponseFileSearchToolCallParam,"
-    "ResponseComputerToolCallParam,ComputerCallOutput,ResponseFunctionWebSearchParam,ResponseFunctionToolCallParam,"
-    "FunctionCallOutput,ResponseReasoningItemParam,ImageGenerationCall,ResponseCodeInterpreterToolCallParam,LocalShellCall,"
-    "LocalShellCallOutput,ShellCall,ShellCallOutput,ApplyPatchCall,ApplyPatchCallOutput,McpListTools,McpApprovalRequest,"
-    "McpApprovalResponse,McpCall,ResponseCustomToolCallOutputParam,ResponseCustomToolCallParam,ItemReference,"
-    "ResponseReasoningItem,ResponseFunctionToolCall"
-)
-_NEW_ITEMS = f"ResponseInputMessageParam,ResponseFunctionCallInputParam,ResponseOutputMessage,{_ITEMS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,48 +40,6 @@ class ResponsesRoute:
     parsers: ParserChoice | None
     logprobs: bool
     refused: str | None = None
-
-
-def body_model(traits: Traits) -> Model:
-    """The body at one version."""
-    names = _NEW_ITEMS if traits.has(Trait.RESPONSES_ENVELOPE) else _ITEMS
-    items = Kind(f"list[union[{names}]]", listed(OBJECT).take)
-    shapes = (listed(OBJECT), items) if traits.has(Trait.RESPONSES_ENVELOPE) else (items, listed(OBJECT))
-    return Model(
-        "ResponsesRequest",
-        (
-            Field("background", nullable(BOOL), False),
-            Field("include", nullable(listed(literal(*_INCLUDES)))),
-            Field("input", either(STR, *shapes), REQUIRED),
-            Field("instructions", nullable(STR)),
-            Field("max_output_tokens", nullable(INT)),
-            Field("metadata", nullable(DICT)),
-            Field("model", nullable(STR)),
-            Field("parallel_tool_calls", nullable(BOOL), True),
-            Field("previous_response_id", nullable(STR)),
-            Field("reasoning", nullable(DICT)),
-            Field("store", nullable(BOOL), True),
-            Field("stream", nullable(BOOL), False),
-            Field("temperature", nullable(FLOAT)),
-            Field("text", nullable(DICT)),
-            Field("tool_choice", either(literal("auto", "required", "none"), OBJECT), "auto"),
-            Field("tools", listed(DICT), ()),
-            Field("top_logprobs", nullable(INT), 0),
-            Field("top_p", nullable(FLOAT)),
-            Field("truncation", nullable(literal("auto", "disabled")), "disabled"),
-            Field("user", nullable(STR)),
-            Field("chat_template_kwargs", nullable(DICT)),
-            Field("request_id", STR),
-            Field("priority", INT, 0),
-            Field("frequency_penalty", FLOAT, 0.0),
-            Field("presence_penalty", FLOAT, 0.0),
-            Field("stop", nullable(either(STR, listed(STR)))),
-            Field("top_k", nullable(INT)),
-            Field("min_p", nullable(FLOAT)),
-            Field("repetition_penalty", nullable(FLOAT)),
-            Field("service_tier", ANY),
-        ),
-    )
 
 
 def create(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
@@ -160,13 +85,16 @@ def _refused(values: Mapping[str, Any], station: SglangStation) -> Rendering | N
     if values["tool_choice"] == "required" and not any(tool.get("type") == "function" for tool in values["tools"]):
         kinds = 'type="function" or type="custom"' if traits.has(Trait.RESPONSES_ENVELOPE) else 'type="function"'
         return refusal(
-            f'tool_choice="required" requires at least one tool with {kinds}; other built-in tool types cannot be forced.'
+            f'tool_choice="required" requires at least one tool with {kinds}; other built-in tool types cannot be '
+            "forced."
         )
     if values["stream"] and _includes(values) and traits.has(Trait.RESPONSES_USAGE):
         return refusal("logprobs are not supported in streaming mode", "logprobs")
     if previous is not None:
         if not previous.startswith("resp_"):
-            return refusal(f"Invalid 'response_id': '{previous}'. Expected an ID that begins with 'resp'.", "response_id")
+            return refusal(
+                f"Invalid 'response_id': '{previous}'. Expected an ID that begins with 'resp'.", "response_id"
+            )
         if previous not in station.state.responses:
             return not_found(previous)
     return None
@@ -185,8 +113,8 @@ def _ask(body: Body, request: Request, station: SglangStation, context: Context)
     values, engine = body.values, station.engine
     messages = _messages(values, station)
     tools = _chat_tools(values)
-    variables = {**station.settings.chat_template_kwargs, **(values["chat_template_kwargs"] or {})}
-    if (values["reasoning"] or {}).get("effort") == "none":
+    variables = {**station.settings.chat_template_kwargs, **members(values["chat_template_kwargs"])}
+    if members(values["reasoning"]).get("effort") == "none":
         variables = {"thinking": False, "enable_thinking": False, **variables}
     prompt = chat_prompt(
         station.tokenizer,
@@ -207,9 +135,7 @@ def _ask(body: Body, request: Request, station: SglangStation, context: Context)
     return _asked(body, request, item, call, route, prompt.text)
 
 
-def _asked(
-    body: Body, request: Request, item: Item, call: Call, route: ResponsesRoute, text: str | None
-) -> Ask:
+def _asked(body: Body, request: Request, item: Item, call: Call, route: ResponsesRoute, text: str | None) -> Ask:
     values = body.values
     return Ask(
         api="responses",
@@ -279,7 +205,7 @@ def _parameters(values: Mapping[str, Any], prompt: int, tools: bool, station: Sg
 
 
 def _budget(values: Mapping[str, Any], prompt: int, station: SglangStation) -> int | None:
-    """max_new_tokens: two less than asked; without a wish, what is left of the context (never below 512) up to 0.5.19."""
+    """max_new_tokens: two less than asked; without a wish, up to 0.5.19, what is left of the context or 512."""
     wanted = values["max_output_tokens"]
     if station.traits.has(Trait.RESPONSES_ENVELOPE):
         return None if wanted is None else wanted - 2
@@ -315,8 +241,7 @@ def _message(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         return []
     content = item.get("content")
     if isinstance(content, list):
-        parts: list[Mapping[str, Any]] = content
-        content = "".join(part.get("text", "") for part in parts)
+        content = "".join(members(part).get("text", "") for part in elements(content))
     role = "system" if item.get("role") == "developer" else item.get("role", "user")
     return [{"role": role, "content": content or ""}]
 

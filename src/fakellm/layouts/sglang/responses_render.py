@@ -7,13 +7,16 @@ Reads only the Told.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...message import Message, Rendering
 from ...told import Part, Score, Told, ToldChoice
 from . import answers
+from .loose import members
 from .responses import ResponsesRoute, refusal
+from .responses_items import function_item, message_item, reasoning_item
+from .responses_stream import OpenItems
 from .traits import Trait, Traits
 
 if TYPE_CHECKING:
@@ -60,7 +63,7 @@ class ResponsesRenderer:
         """A response object as JSON answers have it."""
         values = self.route.values
         text = values["text"] or ({"format": {"type": "text"}} if _only_text(output) else None)
-        effort = (values["reasoning"] or {}).get("effort")
+        effort = members(values["reasoning"]).get("effort")
         return {
             "id": self.route.id,
             "object": "response",
@@ -122,47 +125,25 @@ class ResponsesRenderer:
         content = "".join(part.text for part in parts if part.kind == "content")
         items: list[dict[str, Any]] = []
         if reasoning:
-            items.append(self.reasoning_item(f"rs_{self.hexes(32)}", reasoning))
+            items.append(reasoning_item(f"rs_{self.hexes(32)}", reasoning, summarised=self.summarises))
         if content:
-            phase = "commentary" if calls else "final_answer"
-            items.append(self.message_item(f"msg_{self.hexes(32)}", content, "completed", phase, logprobs))
+            phase = self.phase(calls=bool(calls))
+            items.append(message_item(f"msg_{self.hexes(32)}", content, "completed", phase, logprobs))
         for part in calls:
             items.append(
                 function_item(f"fc_{self.hexes(8)}", f"call_{self.hexes(24)}", part.name, part.text, "completed")
             )
         return items
 
-    def message_item(
-        self, name: str, text: str | None, status: str, phase: str, logprobs: list[Any] | None = None
-    ) -> dict[str, Any]:
-        """An output message; ``text`` None = not yet any content."""
-        item: dict[str, Any] = {
-            "id": name,
-            "content": [] if text is None else [text_part(text, logprobs)],
-            "role": "assistant",
-            "status": status,
-            "type": "message",
-        }
-        if self.traits.has(Trait.RESPONSES_ENVELOPE):
-            item["phase"] = phase
-        return item
-
-    def reasoning_item(self, name: str, text: str, status: str = "completed") -> dict[str, Any]:
-        """A reasoning item; its trace is mirrored into a summary when that was asked for."""
-        summary = [{"text": text, "type": "summary_text"}] if self.summarises and text else []
-        content = [{"text": text, "type": "reasoning_text"}] if text else []
-        return {
-            "id": name,
-            "summary": summary,
-            "type": "reasoning",
-            "content": content,
-            "encrypted_content": None,
-            "status": status,
-        }
+    def phase(self, *, calls: bool) -> str | None:
+        """What a message is for, where the version says so."""
+        if not self.traits.has(Trait.RESPONSES_ENVELOPE):
+            return None
+        return "commentary" if calls else "final_answer"
 
     @property
     def summarises(self) -> bool:
-        return (self.route.values["reasoning"] or {}).get("summary") is not None
+        return members(self.route.values["reasoning"]).get("summary") is not None
 
     def _events(self, told: Told) -> Iterator[Message]:
         opening = self.object("in_progress")
@@ -173,7 +154,7 @@ class ResponsesRenderer:
         if not self.traits.has(Trait.RESPONSES_DELTAS):
             yield self.lifecycle("completed", 2, self.response(told), due)
             return
-        stream = _Items(self)
+        stream = OpenItems(self.hexes, self.summarises, self.traits.has(Trait.RESPONSES_ENVELOPE))
         for step in choice.steps:
             parts = step.parts if step.parts is not None else ((Part("content", step.text),) if step.text else ())
             for part in parts:
@@ -182,113 +163,6 @@ class ResponsesRenderer:
         status = self._status(choice)
         body = self.object(status, stream.done, self._usage(told), _error_of(choice))
         yield self.lifecycle(status, stream.number, body, due)
-
-
-@dataclass(slots=True)
-class _Items:
-    """The output items of a stream: which is open, and the events that open, grow and close it."""
-
-    renderer: ResponsesRenderer
-    number: int = 2
-    done: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    _kind: str | None = None
-    _call: int | None = None
-    _names: tuple[str, str, str | None] = ("", "", None)
-    _text: str = ""
-    _index: int = -1
-
-    def take(self, part: Part, due: float) -> Iterator[Message]:
-        """A piece of reasoning, text or a call."""
-        calling = self._kind == "tool"
-        if part.kind == "content" and calling and not part.text.strip():
-            return
-        if self._kind != part.kind or (part.kind == "tool" and part.tool_index != self._call):
-            yield from self.close(due)
-            yield from self._open(part, due)
-        self._text += part.text
-        if part.kind == "content":
-            yield self._event("response.output_text.delta", due, content_index=0, delta=part.text, logprobs=[])
-        elif part.kind == "tool":
-            if part.text:
-                yield self._event("response.function_call_arguments.delta", due, delta=part.text)
-        elif self.renderer.summarises:
-            yield self._event("response.reasoning_summary_text.delta", due, delta=part.text, summary_index=0)
-        else:
-            yield self._event("response.reasoning_text.delta", due, content_index=0, delta=part.text)
-
-    def close(self, due: float) -> Iterator[Message]:
-        """Close the open item, if any."""
-        kind, text, name = self._kind, self._text, self._names[0]
-        if kind is None:
-            return
-        self._kind = None
-        if kind == "content":
-            yield self._event("response.output_text.done", due, content_index=0, logprobs=[], text=text)
-            yield self._event("response.content_part.done", due, content_index=0, part=text_part(text, None))
-            item = self.renderer.message_item(name, text, "completed", "final_answer")
-        elif kind == "tool":
-            item = function_item(name, self._names[1], self._names[2], text, "completed")
-            yield self._event("response.function_call_arguments.done", due, arguments=text, name=self._names[2])
-        else:
-            item = self.renderer.reasoning_item(name, text)
-            yield from self._close_reasoning(text, due)
-        yield self._item("done", item, due)
-        self.done.append(item)
-
-    def _close_reasoning(self, text: str, due: float) -> Iterator[Message]:
-        if self.renderer.summarises:
-            part = {"text": text, "type": "summary_text"}
-            yield self._event("response.reasoning_summary_text.done", due, summary_index=0, text=text)
-            yield self._event("response.reasoning_summary_part.done", due, part=part, summary_index=0)
-            return
-        yield self._event("response.reasoning_text.done", due, content_index=0, text=text)
-        part = {"text": text, "type": "reasoning_text"}
-        yield self._event("response.content_part.done", due, content_index=0, part=part)
-
-    def _open(self, part: Part, due: float) -> Iterator[Message]:
-        hexes = self.renderer.hexes
-        self._kind, self._text, self._call = part.kind, "", part.tool_index
-        self._index += 1
-        if part.kind == "content":
-            self._names = (f"msg_{hexes(32)}", "", None)
-            yield self._item(
-                "added", self.renderer.message_item(self._names[0], None, "in_progress", "final_answer"), due
-            )
-            yield self._event("response.content_part.added", due, content_index=0, part=text_part("", None))
-        elif part.kind == "tool":
-            self._names = (f"fc_{hexes(8)}", f"call_{hexes(24)}", part.name)
-            yield self._item("added", function_item(*self._names, "", "in_progress"), due)
-            for item in self.done:
-                if "phase" in item:
-                    item["phase"] = "commentary"
-        else:
-            self._names = (f"rs_{hexes(32)}", "", None)
-            yield self._item("added", self.renderer.reasoning_item(self._names[0], "", "in_progress"), due)
-            if self.renderer.summarises:
-                part_added = {"text": "", "type": "summary_text"}
-                yield self._event("response.reasoning_summary_part.added", due, part=part_added, summary_index=0)
-            else:
-                part_added = {"text": "", "type": "reasoning_text"}
-                yield self._event("response.content_part.added", due, content_index=0, part=part_added)
-
-    def _item(self, what: str, item: Mapping[str, Any], due: float) -> Message:
-        name = f"response.output_item.{what}"
-        body = {"item": dict(item), "output_index": self._index, "sequence_number": self.number, "type": name}
-        self.number += 1
-        return Message("event", body, due_ms=due, event=name, spelling="serde")
-
-    def _event(self, name: str, due: float, **members: Any) -> Message:
-        """An event on the open item; the SDK's types order their members by name."""
-        made = {
-            **members,
-            "item_id": self._names[0],
-            "output_index": self._index,
-            "sequence_number": self.number,
-            "type": name,
-        }
-        self.number += 1
-        body = {member: made[member] for member in sorted(made)}
-        return Message("event", body, 0, due_ms=due, event=name, spelling="serde")
 
 
 def failed_stream(route: ResponsesRoute, station: SglangStation, created: int) -> Rendering:
@@ -303,23 +177,6 @@ def failed_stream(route: ResponsesRoute, station: SglangStation, created: int) -
         renderer.lifecycle("failed", 2, failed, 0.0),
     )
     return answers.events(messages, done=False)
-
-
-def text_part(text: str, logprobs: list[Any] | None) -> dict[str, Any]:
-    """A text part of an output message."""
-    return {"annotations": [], "text": text, "type": "output_text", "logprobs": logprobs}
-
-
-def function_item(name: str, call_id: str, function: str | None, arguments: str, status: str) -> dict[str, Any]:
-    """A function call item."""
-    return {
-        "arguments": arguments,
-        "call_id": call_id,
-        "name": function,
-        "type": "function_call",
-        "id": name,
-        "status": status,
-    }
 
 
 def _logprobs(scores: Sequence[Score | None]) -> list[Any]:

@@ -1,8 +1,8 @@
 """A small reader of request bodies that refuses as pydantic does: the same error types, places and sentences.
 
-A body's shape is data (:class:`Model` with fields of :class:`Kind`); ``read`` gives the values with defaults filled in, or
-the list of errors that FastAPI would show. Only the lax rules that JSON can meet are here. The sentences are facts of
-the captured servers (pydantic 2.14); the installed pydantic is never asked. Knows no vendor and no HTTP.
+A body's shape is data (:class:`Model` with fields of :class:`Kind`); ``read`` gives the values with defaults filled
+in, or the list of errors that FastAPI would show. Only the lax rules that JSON can meet are here. The sentences are
+facts of the captured servers (pydantic 2.14); the installed pydantic is never asked. Knows no vendor and no HTTP.
 
 >>> read(Model("Ask", (Field("n", INT, 1),)), {"n": "x"}).errors[0]["msg"]
 'Input should be a valid integer, unable to parse string as an integer'
@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from .loose import elements, members
 
 Place = tuple[str | int, ...]
 Error = dict[str, Any]
@@ -42,8 +44,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One member of a body. ``default`` REQUIRED = it must be there; ``check``: a further rule that may raise ValueError
-    with the sentence to show (pydantic's field validator)."""
+    """One member of a body. ``default`` REQUIRED = it must be there; ``check``: a further rule that may raise
+    ValueError with the sentence to show (pydantic's field validator), ``early`` = before the kind is looked at."""
 
     name: str
     kind: Kind
@@ -101,7 +103,7 @@ def _take_model(model: Model, body: Any, place: Place) -> dict[str, Any]:
             raise Refused([error("dataclass_type", place, sentence, body, {"class_name": model.name})])
         sentence = "Input should be a valid dictionary or object to extract fields from"
         raise Refused([error("model_attributes_type", place, sentence, body)])
-    known: Mapping[str, Any] = body
+    known = members(body)
     values: dict[str, Any] = {}
     errors: list[Error] = []
     for member in model.fields:
@@ -187,7 +189,7 @@ def _boolean(value: Any, place: Place) -> Any:
 
 def _object(value: Any, place: Place) -> Any:
     if isinstance(value, Mapping):
-        return value  # pyright: ignore[reportUnknownVariableType]
+        return members(value)
     raise Refused([error("dict_type", place, "Input should be a valid dictionary", value)])
 
 
@@ -215,10 +217,9 @@ def listed(kind: Kind) -> Kind:
     def take(value: Any, place: Place) -> Any:
         if not isinstance(value, list):
             raise Refused([error("list_type", place, "Input should be a valid list", value)])
-        elements: list[Any] = value
         errors: list[Error] = []
         taken: list[Any] = []
-        for number, element in enumerate(elements):
+        for number, element in enumerate(elements(value)):
             try:
                 taken.append(kind.take(element, (*place, number)))
             except Refused as refused:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...generation import Candidate, Token
-from ...told import Score
 from ...tokenizer import Tokenizer
+from ...told import Score
 from .call import Item
 from .traits import Trait, Traits
 
@@ -63,7 +63,7 @@ class Speller:
 
 
 def _asked(token: Token, ids: Sequence[int] | None) -> list[Candidate]:
-    """The candidates for ids asked by number, in the order asked; without a score in the truth the engine withheld it."""
+    """The candidates for ids asked by number, in the order asked; one without a score in the truth was withheld."""
     if not ids:
         return []
     known = {candidate.id: candidate for candidate in (*token.top, *token.asked)}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...generation import Choice, Generation
-from ...told import Part, Score, Told, ToldChoice, ToldPrompt, ToldStep, Usage
 from ...tokenizer import Tokenizer
+from ...told import Part, Score, Told, ToldChoice, ToldPrompt, ToldStep, Usage
 from .call import Call, Item
 from .engine import Played, immediately, play
 from .scores import Speller

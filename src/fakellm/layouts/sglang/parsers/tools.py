@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..loose import elements, members
 from .partial import NotJson, read_partial
 from .reasoning import begun_at_end
 
@@ -108,10 +109,9 @@ class ToolParser:
             parsed: Any = json.loads(written.strip())
         except json.JSONDecodeError:
             return []
-        rows: list[Any] = parsed if isinstance(parsed, list) else [parsed]
         found: list[tuple[str, str]] = []
-        for row in rows:
-            if isinstance(row, dict) and row.get("name") in self.names:
+        for row in map(members, elements(parsed) if isinstance(parsed, list) else [parsed]):
+            if row.get("name") in self.names:
                 arguments = row.get("parameters") or row.get("arguments", {})
                 found.append((row["name"], json.dumps(arguments, ensure_ascii=False)))
         return found
@@ -141,9 +141,9 @@ class ToolParser:
                 raise
             start = self._start(current)
             read, length, complete = read_partial(current[start:], strings=self._named)
-        if not isinstance(read, dict) or not read:
+        call = dict(members(read))
+        if not call:
             return ()
-        call: dict[str, Any] = dict(read)  # pyright: ignore[reportUnknownArgumentType]
         if "name" in call and call["name"] not in self.names:
             self._forget()
             return ()
