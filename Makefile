@@ -34,7 +34,7 @@ fidelity: $(VENV)/.installed
 	$(BIN)/fakellm fidelity
 
 bench: $(VENV)/.installed
-	for benchmark in benchmarks/bench_*.py; do $(BIN)/python $$benchmark || exit 1; done
+	$(BIN)/python benchmarks/cost.py
 
 $(DEMO)/.installed: pyproject.toml hatch_build.py conformance/adapters/openai-python/requirements.txt
 	@test -n "$(PYTHON)" || { echo "fakellm needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }

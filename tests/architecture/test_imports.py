@@ -14,8 +14,11 @@ LAYERS = [
     {"timing", "generation", "tokenizer", "wire"},
     {"ask", "detokenizer", "context"},
     {"told", "emission"},
+    {"layouts.base"},
+    {"plan"},
     {"layouts"},
-    {"reading", "scenario", "faults", "plan"},
+    {"reading", "scenario"},
+    {"faults"},
     {"stage"},
     {"journal"},
     {"fake"},
@@ -28,7 +31,8 @@ LAYERS = [
     {"__main__"},
 ]
 """Parts of the package, lowest first. The data goes scenario -> generation -> emission -> told -> layouts -> message ->
-wire -> server; modules that only describe data (ask, told, message) lie below those that work on it."""
+wire -> server; modules that only describe data (ask, told, message) or a contract (layouts.base) lie below those that
+work on it."""
 
 FORBIDDEN = {
     "fidelity": {"scenario", "faults", "stage", "house", "journal", "fake"},
@@ -52,6 +56,9 @@ IMPURE = {
     "pytest_plugin": "the rim: what a test starts",
     "conform.host": "runs the fake for a suite",
     "conform.run": "runs cases side by side",
+    "conform.run_client": "the same for clients",
+    "conform.run_gateway": "the same for gateways",
+    "conform.judging": "measures how long a case took",
     "conform.session": "a run's start, end and report header",
     "conform.drivers": "start clients and talk to them",
     "context": "the one place below the server that reads the clock",
@@ -64,6 +71,7 @@ IMPURE = {
 ALLOWED = {
     ("faults", "random"): "random.Random objects come in as arguments, seeded by the caller",
     ("tokenizer.chat_template", "datetime"): "formats the time that the caller gives (strftime_now)",
+    ("layouts.sglang.ollama", "datetime"): "writes the context's time as a date, as that route does",
     ("conform.baseline", "datetime"): "compares the dates that a baseline names with the one that the caller gives",
 }
 
@@ -105,11 +113,14 @@ def inner(name: str) -> str | None:
 
 
 def part(module: str) -> str:
-    return module.split(".", maxsplit=1)[0]
+    """The part of the package that a module belongs to: the longest name in LAYERS that it is or lies below."""
+    names = {name for names in LAYERS for name in names}
+    parents = [".".join(module.split(".")[:length]) for length in range(module.count(".") + 1, 0, -1)]
+    return next((name for name in parents if name in names), parents[-1])
 
 
 def layer(module: str) -> int:
-    found = [at for at, parts in enumerate(LAYERS) if part(module) in parts]
+    found = [at for at, names in enumerate(LAYERS) if part(module) in names]
     assert found, f"{part(module)} stands in no layer: give it a place in LAYERS, and say so in ARCHITECTURE.md"
     return found[0]
 
