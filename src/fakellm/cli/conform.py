@@ -154,3 +154,52 @@ def smoke(**given: Any) -> int:
 
     options = _options(given, smoke=True)
     return _run(conform_client, _target(given), options, given)
+
+
+GATEWAY_EPILOG = """Examples:
+
+\b
+  fakellm conform gateway --start 'my-gateway --upstream {upstream}/v1 --port {port}' --report-dir report
+  fakellm conform gateway --url http://127.0.0.1:4000 --upstream-port 9000 --model openai/conform"""
+
+
+@conform.command("gateway", epilog=GATEWAY_EPILOG)
+@_shared
+@click.option("--start", metavar="COMMAND", help="Start the gateway: a command with {upstream} and {port}.")
+@click.option("--url", help="A gateway that runs already.")
+@click.option("--upstream-port", type=click.IntRange(0, 65535), default=0, help="The port it forwards to, with --url.")
+@click.option(
+    "--ready", metavar="URL", help="Ready when this answers 2xx ({port} is replaced); default: the port accepts."
+)
+@click.option("--ready-timeout", type=float, default=60.0, show_default=True, help="Seconds to wait for it.")
+@click.option("--listen", default="127.0.0.1", show_default=True, help="Where the fake listens (a container needs it).")
+@click.option("--advertise", metavar="URL", help="How the gateway reaches the fake.")
+@click.option("--model", help="The model name that the gateway knows.")
+@click.option("--apis", default="", metavar="A,B", help="Only these APIs; default: those that it has a route for.")
+@click.option("--header", "headers", multiple=True, metavar="K:V", help="Sent with every request (repeat).")
+@click.option("--name", default="gateway", show_default=True, help="What reports call it.")
+def gateway(**given: Any) -> int:
+    """Judge a gateway: what it changes between its two sides, in both directions."""
+    from ..conform.gateway import GatewayTarget, conform_gateway
+
+    target = GatewayTarget(
+        start=given["start"],
+        url=given["url"],
+        upstream_port=given["upstream_port"],
+        ready=given["ready"],
+        ready_timeout=given["ready_timeout"],
+        listen=given["listen"],
+        advertise=given["advertise"],
+        model=given["model"],
+        apis=tuple(name.strip() for name in given["apis"].split(",") if name.strip()),
+        headers=dict(_header_pair(text) for text in given["headers"]),
+        name=given["name"],
+    )
+    return _run(conform_gateway, target, _options(given), given)
+
+
+def _header_pair(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise UsageError(f"--header {text!r} is not K:V")
+    return name.strip(), value.strip()

@@ -91,7 +91,8 @@ class Host:
         Gives the number of the last exchange so far, for ``arrived``."""
         stage = self._unaddressed
         if case is not None:
-            stage = self.house.stage(from_data(case.scenario, scenario_name(case), read_fault=parse_fault))
+            scenario = from_data(case.scenario, scenario_name(case), read_fault=_where_it_applies)
+            stage = self.house.stage(scenario)
         self.fake.default = stage
         return self.fake.journal.total
 
@@ -140,6 +141,10 @@ class Host:
     def accessors(self, layout: str, api: str, stream: bool) -> Sequence[Accessor]:
         """The layout's accessor rows for an api and mode; empty when it does not serve them."""
         return registry.find(layout).layout.accessors.get((api, stream), ())
+
+    def serves(self, layout: str, api: str, stream: bool) -> bool:
+        """Whether the layout answers this api in this mode."""
+        return bool(self.accessors(layout, api, stream))
 
 
 def _where_it_applies(entry: Any, where: str) -> FaultCall:

@@ -59,7 +59,7 @@ def judge_case(
     findings = [*errors]
     for check in run.checks:
         if check.judge is not None and observations:
-            findings.append(_worst(check, [(one, _judged(check, one)) for one in observations]))
+            findings.append(_worst(check, [(one, judge_observation(check, one)) for one in observations]))
     if not errors and not any(_counts(finding) for finding in findings):
         findings.append(error_finding("harness.no-check", case.id, "no check had anything to say about this case"))
     absent = [finding for finding in findings if finding.outcome is Outcome.NOT_APPLICABLE]
@@ -78,7 +78,8 @@ def _counts(finding: Finding) -> bool:
     return finding.outcome is not Outcome.NOT_APPLICABLE
 
 
-def _judged(check: Check, observation: Observation) -> Sequence[Finding]:
+def judge_observation(check: Check, observation: Observation) -> Sequence[Finding]:
+    """What a check says about one observation; a check that crashes is an ERROR of ours."""
     assert check.judge is not None
     try:
         return check.judge(observation)

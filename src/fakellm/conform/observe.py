@@ -8,6 +8,7 @@ stage.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -63,11 +64,12 @@ class Heard:
     faults: tuple[Tampering, ...] = ()
 
 
-def heard(exchanges: Sequence[Exchange], api: str, began: float, piece: Piece = _unknown) -> Heard:
-    """All that the fake knows of one call. ``began``: seconds since 1970 when the errand was given out; ``piece``: the
-    tokenizer's, for display."""
+def heard(exchanges: Sequence[Exchange], api: str | None, began: float, piece: Piece = _unknown) -> Heard:
+    """All that the fake knows of one call. ``api``: whose path is the call's (None = any API: a gateway may convert).
+    ``began``: seconds since 1970 when the call went out; ``piece``: the tokenizer's, for display."""
     upstream = tuple(_received(exchange, began) for exchange in exchanges)
-    calls = [exchange for exchange in exchanges if exchange.request.path == PATHS[api]]
+    paths = set(PATHS.values()) if api is None else {PATHS[api]}
+    calls = [exchange for exchange in exchanges if exchange.request.path in paths]
     if not calls:
         return Heard(upstream)
     last = calls[-1]
@@ -115,7 +117,7 @@ def _sent(exchange: Exchange, body: Mapping[str, Any], played: Played | None) ->
     capture = Capture()
     if played is not None:
         ask = played.ask
-        capture = read_as_sent(data, api=ask.api, stream=ask.stream, table=_table(exchange), request=body)
+        capture = read_as_sent(_inflated(data, exchange), api=ask.api, stream=ask.stream, table=_table(exchange), request=body)
     return Sent(
         status=exchange.wire.status,
         headers=tuple(exchange.wire.headers),
@@ -124,6 +126,17 @@ def _sent(exchange: Exchange, body: Mapping[str, Any], played: Played | None) ->
         carried=carried(capture),
         cut=exchange.wire.cut,
     )
+
+
+def _inflated(data: bytes, exchange: Exchange) -> bytes:
+    """The body without the coding that its headers name; as it is where it cannot be undone."""
+    headers = {name: value for name, value in exchange.wire.headers} if exchange.wire is not None else {}
+    if headers.get("content-encoding") != "gzip":
+        return data
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data)
+    except zlib.error:
+        return data
 
 
 def carried(capture: Capture) -> frozenset[str]:
@@ -188,7 +201,7 @@ def _visible(played: Played, choice: ToldChoice) -> tuple[bytes, ...]:
 def _text_is_bytes(played: Played, told: Told) -> bool:
     """No stop string, parser or skipped special token stands between bytes and text."""
     plain = not played.ask.sampling.stop and not played.ask.tools and not played.ask.wants.echo
-    return plain and all(choice.parts is None for choice in told.choices)
+    return plain and all(choice.parts is None and choice.failure is None for choice in told.choices)
 
 
 def _prompt_texts(told: Told, piece: Piece) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ async def conduct(subject: Subject, host: Host, options: Options, writers: Seque
     checks = [check for check in setup.checks or all_checks() if subject.mode in check.modes]
     templates = load(case_files()) if setup.templates is None else setup.templates
     layouts = tuple(built(options.layouts or subject.supports.layouts or DEFAULT_LAYOUTS))
-    selection = select(templates, _wanted(options, layouts), subject.supports, _served(host), host.plays)
+    selection = select(templates, _wanted(options, layouts), subject.supports, host.serves, host.plays)
     baseline = _baseline(options, checks, templates, host, setup.today)
     whole = options.shard is None
     with ReportFiles(options) as files:
@@ -158,10 +158,6 @@ def _wanted(options: Options, layouts: tuple[str, ...]) -> Wanted:
     )
 
 
-def _served(host: Host) -> Callable[[str, str, bool], bool]:
-    return lambda layout, api, stream: bool(host.accessors(layout, api, stream))
-
-
 def _baseline(
     options: Options, checks: Sequence[Check], templates: Sequence[Template], host: Host, today: date | None
 ) -> Baseline:
@@ -184,7 +180,7 @@ def everything(templates: Sequence[Template], host: Host) -> tuple[Case, ...]:
 
     layouts = tuple(layout.name for layout in registry.all_layouts())
     anything = Supports(name="", apis=frozenset({"chat", "completions", "responses", "generate", "tito"}))
-    return select(templates, Wanted(layouts=layouts, extended=True), anything, _served(host), host.plays).catalogue
+    return select(templates, Wanted(layouts=layouts, extended=True), anything, host.serves, host.plays).catalogue
 
 
 def _about_the_run(run: Run, troubles: Sequence[RunnerError], *, untested: bool) -> None:
