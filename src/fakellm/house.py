@@ -28,6 +28,7 @@ from .scenario.load import default_of, from_text, load_set
 from .scenario.match import NoReply, Script
 from .scenario.model import Scenario
 from .scenario.plain import plain_auto
+from .scenario.voice import voice_of
 from .stage import Reply, Stage, Unmatched
 from .tokenizer import Tokenizer, load
 
@@ -67,7 +68,8 @@ class ScriptSource:
             matched = self.script.match(ask)
         except NoReply as missing:
             raise Unmatched(missing.body()) from None
-        voice: Any = getattr(self._station, "voice", None)
+        parsers: tuple[str | None, str | None] | None = getattr(self._station, "parsers", None)
+        voice = None if parsers is None else voice_of(*parsers)
 
         def generate(heard: Ask) -> tuple[Generation, ...]:
             return compose(matched, heard, self._tokenizer, seed=self._seed, voice=voice)

@@ -34,19 +34,23 @@ class Score:
 @dataclass(frozen=True, slots=True)
 class Part:
     """One piece of parsed output: kind reasoning | content | tool. For tools: ``tool_index``, ``name`` (on the first
-    piece of a call), ``text`` (a piece of the arguments)."""
+    piece of a call), ``text`` (a piece of the arguments). ``marks``: what a vendor's parser writes beyond the values:
+    ``null`` = the key of this kind stands there with nothing in it; ``arguments``, ``name``, ``id`` = this key of a
+    call is written although it is empty or null."""
 
     kind: str
     text: str = ""
     tool_index: int | None = None
     name: str | None = None
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ToldStep:
     """What one engine step delivers: ``ids`` and ``scores`` are half-open spans into the choice's sequences; ``text``
     is the newly visible raw text; ``parts`` the parser's view of it (None = no parser). ``tokens``: the span of the
-    truth's tokens it stems from. ``due_ms``: when it leaves, counted from the request."""
+    truth's tokens it stems from. ``due_ms``: when it leaves, counted from the request. ``reasoning_tokens``: how many
+    there were up to and with this step (None = nobody counts)."""
 
     tokens: Span
     ids: Span
@@ -56,6 +60,7 @@ class ToldStep:
     finish_reason: str | None = None
     stop_reason: int | str | None = None
     due_ms: float = 0.0
+    reasoning_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

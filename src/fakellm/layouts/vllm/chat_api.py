@@ -1,4 +1,4 @@
-"""``/v1/chat/completions`` as an API: from a request to an Ask, from Told to ``chat.render``.
+"""``/v1/chat/completions`` as an API: from a request to an Ask, from Told to ``ChatBody`` or ``ChatStream``.
 
 Facts: research, vllm.md sections 1 and 5; rendering notes 4 (echo fills prompt_logprobs unasked).
 """
@@ -13,13 +13,15 @@ from ...errors import TokenizerError
 from ...message import Rendering
 from ...told import Told
 from ..base import Context
-from . import chat
 from .api import Api, Running
 from .bodies import error_value, json_answer
+from .chat_stream import ChatStream
+from .chat_whole import ChatBody
 from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
+from .parsing import asked_of, seen_prompt, shows_specials
 from .prompts import chat_prompt
-from .validate import Refusal, check_context, engine_checks, read
+from .validate import Parsed, Refusal, check_context, engine_checks, read
 
 
 def hear(request: Request, running: Running, context: Context) -> Ask | Rendering:
@@ -45,14 +47,28 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
     )
     if objection is not None:
         return refused(objection, "chat", stream)
+    return chat_ask(request, parsed, values, (prompt,), room, running)
+
+
+def chat_ask(
+    request: Request,
+    parsed: Parsed,
+    values: Mapping[str, Any],
+    prompts: tuple[Prompt, ...],
+    room: int,
+    running: Running,
+) -> Ask:
+    """The Ask of an accepted chat. ``room``: how many tokens may be made."""
     options = _options(values, running)
+    parsing = asked_of(values)
+    options["parsing"] = seen_prompt(parsing, prompts[0].token_ids, running)
     return asked(
         "chat",
         request,
         parsed.body,
         values,
-        (prompt,),
-        sampling(values, room, skip_special_tokens=False if options["tools_parsed"] else None),
+        prompts,
+        sampling(values, room, skip_special_tokens=False if shows_specials(parsing, running) else None),
         _wants(values, running),
         ignored=parsed.ignored,
         messages=values.get("messages") or (),
@@ -120,15 +136,11 @@ def _options(values: Mapping[str, Any], running: Running) -> dict[str, Any]:
     last: Mapping[str, Any] = messages[-1] if messages else {}
     generation_prompt = values.get("add_generation_prompt", True) is not False
     role = settings.response_role if generation_prompt else last.get("role", settings.response_role)
-    tools_on = bool(values.get("tools")) and values.get("tool_choice") != "none"
     options: dict[str, Any] = {
         "role": role,
         "echo_text": _text(last.get("content")) if values.get("echo") and last.get("role") == role else "",
         "return_prompt_text": bool(values.get("return_prompt_text")),
         "stream_interval": values.get("stream_interval") or settings.stream_interval or 1,
-        "reasoning_hidden": values.get("include_reasoning") is False and bool(settings.reasoning_parser),
-        "include_reasoning": values.get("include_reasoning") is not False,
-        "tools_parsed": tools_on and bool(settings.tool_call_parser),
     }
     ids = values.get("logprob_token_ids")
     if ids and values.get("logprobs"):
@@ -145,7 +157,8 @@ def _text(content: Any) -> str:
 
 def render(told: Told, ask: Ask, running: Running, context: Context) -> Rendering:
     """The chat answer, whole or streamed."""
-    return chat.render(told, ask, answer_facts("chatcmpl-", ask, running, context))
+    facts = answer_facts("chatcmpl-", ask, running, context)
+    return (ChatStream if ask.stream else ChatBody)(told, ask, facts).render()
 
 
 CHAT = Api("chat", ("/v1/chat/completions",), hear, render)

@@ -27,8 +27,14 @@ class Shape:
     fingerprint: bool = True
     completion_details: bool = True
     """usage.completion_tokens_details, ec_transfer_params and metrics exist (from 0.28)."""
-    parser_finish_empty: bool = True
-    """With a parser the finish delta is ``{}`` (from 0.20.2), before ``{"content": ""}``."""
+    filters_calls: bool = True
+    """parallel_tool_calls: false leaves only the first call (from 0.12)."""
+    calls_end_by_stop: bool = True
+    """A stream with calls ends in ``tool_calls`` only where the engine stopped (0.32)."""
+    begun_is_call: bool = False
+    """A call that was only begun ends a stream in ``tool_calls`` too (up to 0.20.2)."""
+    named_is_call: bool = False
+    """A named function ends a stream in ``tool_calls`` (0.10.2)."""
     repair_context: int = 4
     """How many preceding ids help to decode a piece of a character: 0 up to 0.12, 1 in 0.16, 4 from 0.20.2."""
     trim_after_stop: bool = True
@@ -59,6 +65,7 @@ V0_28 = replace(
     V0_32,
     version="0.28.0",
     trim_after_stop=False,
+    calls_end_by_stop=False,
     null_top_disables=True,
     textless_chunks="ids",
     offsets_lag=True,
@@ -77,13 +84,14 @@ V0_20_2 = replace(
     V0_24,
     version="0.20.2",
     tool_calls_always=True,
+    begun_is_call=True,
     routed_experts=False,
     prompt_text=False,
     fingerprint=False,
     usage_null_chunks=True,
     generate="0.20",
 )
-V0_16 = replace(V0_20_2, version="0.16.0", parser_finish_empty=False, repair_context=1, generate="0.12")
+V0_16 = replace(V0_20_2, version="0.16.0", repair_context=1, generate="0.12")
 V0_12 = replace(
     V0_16,
     version="0.12.0",
@@ -99,6 +107,8 @@ V0_10_2 = replace(
     id_digits=32,
     reasoning_keys=("reasoning_content",),
     delta_reasoning_null=False,
+    filters_calls=False,
+    named_is_call=True,
     leaks_prompt_ids=True,
     generate="none",
 )

@@ -17,18 +17,21 @@ from ...plan import ROOMY_TOKENS
 from ...told import Told
 from ..base import Context, Launch
 from .api import Api, Handler, Running
+from .batch_api import BATCH
 from .bodies import detail_answer, json_answer
 from .chat_api import CHAT
 from .completions_api import COMPLETIONS
 from .launch import Settings, settings_of
-from .routes import ROUTES, Route, allowed, matching
+from .parsing import notes_of, parser_of
+from .route import Route, allowed, matching
+from .routes import ROUTES
 from .scores import Speller
 from .shape import SHAPES, Shape
 from .tell import Facts, tell
 from .tito_api import TITO
 from .traits import TRAITS, Traits, Version
 
-APIS: dict[str, Api] = {api.name: api for api in (CHAT, COMPLETIONS, TITO)}
+APIS: dict[str, Api] = {api.name: api for api in (CHAT, COMPLETIONS, TITO, BATCH)}
 PLANNED = frozenset({"chat", "completions", "tito"})
 """APIs whose answers leave nothing behind in the station."""
 GUARDED = ("/v1", "/v2", "/inference", "/cohere")
@@ -76,7 +79,12 @@ class Station:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the launch options said that changes nothing on the wire."""
-        return self.running.settings.notes
+        return (*self.running.settings.notes, *notes_of(self.running))
+
+    @property
+    def parsers(self) -> tuple[str | None, str | None]:
+        """The reasoning and tool parsers it was started with: how the model behind it must write."""
+        return self.running.settings.reasoning_parser, self.running.settings.tool_call_parser
 
     def receive(self, request: Request, context: Context) -> Ask | Rendering:
         running = self.running
@@ -94,7 +102,7 @@ class Station:
     def tell(self, ask: Ask, generations: Sequence[Generation], context: Context) -> Told:
         timing = context.timing()
         due: Callable[[int], float] = timing.due if timing is not None else _at_once
-        return tell(ask, generations, self.running.facts, due=due, parser=None)
+        return tell(ask, generations, self.running.facts, due=due, parser=parser_of(ask, self.running))
 
     def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
         return APIS[ask.api].render(told, ask, self.running, context)

@@ -24,19 +24,21 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ParsedView:
-    """The parsers' view of one choice: parts of the whole text, parts of each step, and reasoning tokens counted in
-    whole answers and in streams (they differ: rendering notes 6)."""
+    """The parsers' view of one choice: parts of the whole text and parts of each step. Reasoning tokens are counted in
+    whole answers and, after every step, in streams (they differ: rendering notes 6); None = not counted.
+    ``calls_begun``: a tool call was seen in the stream, whether or not anything of it was sent."""
 
     whole: tuple[Part, ...]
     steps: tuple[tuple[Part, ...], ...]
-    reasoning_tokens: int | None
-    reasoning_tokens_stream: int | None
+    reasoning_tokens: int | None = None
+    step_reasoning_tokens: tuple[int, ...] | None = None
+    calls_begun: bool = False
 
 
 class Parser(Protocol):
-    """What tell asks of a reasoning or tool parser: one choice in, its view out."""
+    """What tell asks of the parsers: one choice in (and its index), their view out."""
 
-    def __call__(self, choice: EmittedChoice) -> ParsedView: ...
+    def __call__(self, choice: EmittedChoice, index: int) -> ParsedView: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,11 @@ def tell(
                 due=due,
             )
             completion_tokens += len(emitted.tokens)
-            view = parser(emitted) if parser else None
-            if view is not None:
-                counted = view.reasoning_tokens_stream if ask.stream else view.reasoning_tokens
-                if counted is not None:
-                    reasoning.append(counted)
-            choices.append(_told_choice(ask, number * ask.n + sample, emitted, view, generation, facts))
+            index = number * ask.n + sample
+            view = parser(emitted, index) if parser else None
+            if view is not None and view.reasoning_tokens is not None:
+                reasoning.append(_counted(ask, view, view.reasoning_tokens))
+            choices.append(_told_choice(ask, index, emitted, view, generation, facts))
     usage = Usage(
         prompt_tokens=sum(len(prompt.token_ids) for prompt in ask.prompts),
         completion_tokens=completion_tokens,
@@ -97,6 +98,13 @@ def tell(
     if weight_version is None:
         weight_version = facts.engine.get("weight_version")
     return Told(tuple(prompts), tuple(choices), usage, ask.n, weight_version, _shared_extras(generations))
+
+
+def _counted(ask: Ask, view: ParsedView, whole: int) -> int:
+    """Reasoning tokens as this kind of answer counts them."""
+    if not ask.stream or view.step_reasoning_tokens is None or ask.options.get("counts_whole"):
+        return whole
+    return view.step_reasoning_tokens[-1] if view.step_reasoning_tokens else 0
 
 
 def _shared_extras(generations: Sequence[Generation]) -> Mapping[str, Any]:
@@ -127,6 +135,7 @@ def _told_choice(
     scores = None
     if ask.wants.logprobs:
         scores = _scores(ask, emitted.tokens, facts)
+    running = None if view is None else view.step_reasoning_tokens
     steps = tuple(
         ToldStep(
             tokens=step.tokens,
@@ -137,6 +146,7 @@ def _told_choice(
             finish_reason=step.finish_reason,
             stop_reason=step.stop_reason,
             due_ms=step.due_ms,
+            reasoning_tokens=None if running is None or place >= len(running) else running[place],
         )
         for place, step in enumerate(emitted.steps)
     )
@@ -150,7 +160,7 @@ def _told_choice(
         stop_reason=emitted.stop_reason,
         parts=None if view is None else view.whole,
         failure=emitted.failure,
-        extras=generation.extras,
+        extras={**generation.extras, "calls_begun": True} if view is not None and view.calls_begun else generation.extras,
     )
 
 

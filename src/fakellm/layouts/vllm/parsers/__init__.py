@@ -1,0 +1,121 @@
+"""vLLM's reasoning and tool parsers, per version: what they make of an answer, whole and step by step.
+
+``parser_for`` gives the parser of one request; called with an emitted choice it makes fresh parsers and plays the
+choice's text and steps to them. Adding a parser: one module with the shape of ``stream.py`` and a line in ``choose``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ....emission import EmittedChoice
+from ....tokenizer import Tokenizer
+from ..launch import Settings
+from ..tell import ParsedView
+from .choose import (
+    Asked,
+    asked_of,
+    is_grammar,
+    make_reasoning,
+    make_tools,
+    parser_name,
+    tool_parser_name,
+)
+from .deltas import Delta, to_parts, whole_parts
+from .flow import Flow, OneParser, Phases, Plain
+from .rules import RULES, ParserRules
+from .serving import Checked, Forced, Served
+from .stream import ReasoningParser, ToolParser
+from .whole import read_whole
+
+__all__ = ["RULES", "Asked", "ParserRules", "VllmParser", "asked_of", "parser_for"]
+
+STRICT = "VLLM_ENFORCE_STRICT_TOOL_CALLING"
+
+
+def parser_for(
+    asked: Asked, version: str, settings: Settings, tokenizer: Tokenizer, env: Mapping[str, str]
+) -> VllmParser | None:
+    """The parser of a request, or None when this server parses nothing of it."""
+    rules = RULES[version]
+    forced_alone = asked.forced and rules.flow != "phases"
+    if not (settings.reasoning_parser or tool_parser_name(settings) or forced_alone):
+        return None
+    strict = rules.strict_tools and env.get(STRICT, "1").lower() not in ("0", "false")
+    return VllmParser(tokenizer, settings, rules, asked, strict)
+
+
+@dataclass(frozen=True, slots=True)
+class VllmParser:
+    """The parsers that one request meets. ``strict``: forced tool choice goes to the tool parser."""
+
+    tokenizer: Tokenizer
+    settings: Settings
+    rules: ParserRules
+    asked: Asked
+    strict: bool
+
+    def __call__(self, choice: EmittedChoice, index: int) -> ParsedView:
+        ids = [token.id for token in choice.tokens if token.id is not None]
+        reasoning, tools = self._fresh()
+        whole = read_whole(
+            choice.text,
+            self.asked,
+            self.rules,
+            reasoning,
+            tools,
+            forced_json=not self.strict,
+            grammar=all(self._grammar),
+        )
+        counted = reasoning.count(ids) if self.rules.counts and reasoning is not None else None
+        deltas, counts, begun = self._played(choice, index)
+        return ParsedView(
+            whole=whole_parts(whole),
+            steps=tuple(to_parts(delta) for delta in deltas),
+            reasoning_tokens=counted,
+            step_reasoning_tokens=tuple(counts) if counted is not None else None,
+            calls_begun=begun,
+        )
+
+    @property
+    def _grammar(self) -> tuple[bool, bool]:
+        """Are the reasoning and the tool parser grammars? (A parser that is not there does not object.)"""
+        reasoning, tools = parser_name(self.settings.reasoning_parser), tool_parser_name(self.settings)
+        return not reasoning or is_grammar(reasoning, self.rules), not tools or is_grammar(tools, self.rules)
+
+    def _fresh(self) -> tuple[ReasoningParser | None, ToolParser | None]:
+        reasoning = make_reasoning(self.tokenizer, self.settings, self.rules, self.asked)
+        tools = make_tools(self.tokenizer, self.settings, self.rules, self.asked, alone=reasoning is None)
+        return reasoning, tools
+
+    def _played(self, choice: EmittedChoice, index: int) -> tuple[list[Delta | None], list[int], bool]:
+        """The delta of every step, the reasoning tokens counted after each, and whether a tool call has begun."""
+        reasoning, tools = self._fresh()
+        flow = self._flow(reasoning, tools, index)
+        deltas: list[Delta | None] = []
+        counts: list[int] = []
+        ids: list[int] = []
+        for step in choice.steps:
+            fresh = [token.id for token in choice.tokens[step.tokens[0] : step.tokens[1]] if token.id is not None]
+            ids += fresh
+            deltas.append(flow.step(step.text, fresh, step.finish_reason is not None))
+            if reasoning is not None and self.rules.counts:
+                counts.append(reasoning.count(ids))
+        return deltas, counts, tools is not None and tools.begun
+
+    def _flow(self, reasoning: ReasoningParser | None, tools: ToolParser | None, index: int) -> Flow:
+        rules, asked = self.rules, self.asked
+        if rules.flow == "phases":
+            if reasoning is None and tools is None:
+                return Plain()
+            grammar = self._grammar
+            return Phases(reasoning, tools, asked, rules, grammar=grammar, forced_json=not self.strict)
+        if asked.forced:
+            flow: Flow = Forced(reasoning, asked, rules, index)
+        elif rules.flow == "parser":
+            flow = OneParser(reasoning, tools, prompt_ended=asked.prompt_ended)
+        else:
+            tools = tools if asked.choice == "auto" else None
+            flow = Served(reasoning, tools, rules, prompt_ended=asked.prompt_ended)
+        return flow if tools is None else Checked(flow, tools, nulls=rules.rest_with_nulls)

@@ -1,0 +1,153 @@
+"""The qwen3 grammar in the two roles that vLLM gives it: reasoning parser, and tool parser (qwen3_coder, qwen3_xml)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .....tokenizer import Tokenizer
+from ..deltas import Delta
+from ..stream import Step
+from .calls import Calls, Schemas
+from .machine import Event, Kind, Machine, State
+
+TURNS = ("<|im_start|>", "<|im_end|>")
+
+
+class Qwen3Reasoning:
+    """The reasoning parser: tool calls stay in the content, but a tool call ends the reasoning.
+
+    ``enabled``: the chat template's enable_thinking. ``turns``: a prompt is only searched back to the last turn (0.32).
+    ``counts``: reasoning tokens are counted (from 0.28)."""
+
+    def __init__(self, tokenizer: Tokenizer, *, enabled: bool, turns: bool, strips: bool) -> None:
+        self._tokenizer = tokenizer
+        self._enabled = enabled
+        self._turns = turns
+        self._strips = strips
+        self._marks = {
+            mark: tokenizer.id_of(mark.encode()) for mark in ("<think>", "</think>", "<tool_call>", "</tool_call>")
+        }
+        self._turn_ids = {tokenizer.id_of(turn.encode()) for turn in TURNS} - {None}
+        self._machine = self._fresh()
+        self._calls = Calls({}, strips=strips)
+        self._streamed = False
+
+    def _fresh(self, *, skips_tools: bool = True) -> Machine:
+        start = State.REASONING if self._enabled else State.CONTENT
+        return Machine(self._tokenizer, start, skips_tools=skips_tools)
+
+    @property
+    def confirmed_end(self) -> bool:
+        """Has the stream itself said that the reasoning ended?"""
+        return self._calls.reasoning_ended
+
+    def whole(self, text: str) -> tuple[str | None, str | None]:
+        if not self._enabled:
+            return None, text
+        machine = self._fresh()
+        return _plain(machine.feed(text, ()) + machine.finish())
+
+    def step(self, step: Step) -> Delta | None:
+        self._streamed = True
+        return self._calls.delta(self._machine.feed(step.text, step.ids))
+
+    def ended(self, ids: Sequence[int]) -> bool:
+        think, close = self._marks["<think>"], self._marks["</think>"]
+        for token_id in reversed(ids):
+            if token_id == close or (self._turns and token_id == self._marks["<tool_call>"]):
+                return True
+            if token_id == think:
+                if self._enabled:
+                    return False
+                break
+            if self._turns and token_id in self._turn_ids:
+                break
+        if self._turns:
+            return not self._enabled
+        return self._open_call(ids)
+
+    def _open_call(self, ids: Sequence[int]) -> bool:
+        """Up to 0.28 an unclosed tool call in the prompt ends the reasoning too."""
+        for token_id in reversed(ids):
+            if token_id in (self._marks["<think>"], self._marks["</tool_call>"]):
+                return False
+            if token_id == self._marks["<tool_call>"]:
+                return True
+        return False
+
+    def ended_in(self, ids: Sequence[int]) -> bool:
+        return self.confirmed_end
+
+    def content_ids(self, ids: Sequence[int]) -> list[int]:
+        for place in range(len(ids) - 1, -1, -1):
+            if ids[place] == self._marks["</think>"]:
+                return list(ids[place + 1 :])
+        if self._turns:
+            for place, token_id in enumerate(ids):
+                if token_id == self._marks["<tool_call>"]:
+                    return list(ids[place:])
+        return list(ids)
+
+    def finish(self) -> Delta | None:
+        return self._calls.delta(self._machine.finish(), finished=True)
+
+    def count(self, ids: Sequence[int]) -> int:
+        if self._streamed:
+            return self._machine.reasoning_tokens
+        if not ids:
+            return 0
+        machine = self._fresh(skips_tools=False)
+        machine.feed(self._tokenizer.decode(ids, skip_special_tokens=False), ids)
+        machine.finish()
+        return machine.reasoning_tokens
+
+
+class Qwen3Tools:
+    """The tool parser: it is given what follows the reasoning. ``alone``: there is no reasoning parser, its marks are
+    content (0.32)."""
+
+    def __init__(self, tokenizer: Tokenizer, schemas: Schemas, *, alone: bool, strips: bool, suppressed: bool) -> None:
+        self.sent: list[str] = []
+        self._tokenizer = tokenizer
+        self._schemas = schemas
+        self._alone = alone
+        self._strips = strips
+        self._suppressed = suppressed
+        self._machine, self._calls = self._fresh()
+
+    def _fresh(self) -> tuple[Machine, Calls]:
+        machine = Machine(self._tokenizer, State.CONTENT, keeps_think=self._alone)
+        return machine, Calls(self._schemas, strips=self._strips, suppressed=self._suppressed)
+
+    @property
+    def begun(self) -> bool:
+        return bool(self._calls.found)
+
+    def whole(self, text: str) -> tuple[list[tuple[str, str]] | None, str | None]:
+        machine, calls = self._fresh()
+        delta = calls.delta(machine.feed(text, ()) + machine.finish(), finished=True)
+        content = delta.get("content") if delta else None
+        found = calls.found
+        if not found:
+            return None, content
+        return found, (content or "").strip() or None
+
+    def step(self, step: Step) -> Delta | None:
+        return self._calls.delta(self._machine.feed(step.text, step.ids))
+
+    def unsent(self) -> str:
+        return ""
+
+    def finish(self) -> Delta | None:
+        return self._calls.delta(self._machine.finish(), finished=True)
+
+
+def _plain(events: Sequence[Event]) -> tuple[str | None, str | None]:
+    """(reasoning, content) of a whole text, tool calls and all."""
+    reasoning = content = ""
+    for event in events:
+        if event.kind is Kind.REASONING:
+            reasoning += event.text
+        elif event.kind is Kind.TEXT:
+            content += event.text
+    return reasoning or None, content or None

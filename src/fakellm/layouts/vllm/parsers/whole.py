@@ -1,0 +1,48 @@
+"""Parsing a whole answer: first the reasoning, then tool calls in what is left. Per version, no streams.
+
+Source: ``_parse_tool_calls_from_content`` up to 0.20.2, ``DelegatingParser.parse`` from 0.24.
+"""
+
+from __future__ import annotations
+
+from .choose import Asked
+from .deltas import Whole
+from .forced import required_calls
+from .rules import ParserRules
+from .stream import ReasoningParser, ToolParser
+
+
+def read_whole(
+    text: str,
+    asked: Asked,
+    rules: ParserRules,
+    reasoning: ReasoningParser | None,
+    tools: ToolParser | None,
+    *,
+    forced_json: bool,
+    grammar: bool,
+) -> Whole:
+    """``forced_json``: forced tool choice is read as JSON, not by the tool parser; ``grammar``: all parsers are."""
+    thought, content = reasoning.whole(text) if reasoning is not None else (None, text)
+    if not asked.include_reasoning:
+        thought = None
+    if rules.flow == "phases" and tools is None:
+        return Whole(thought, content)
+    if asked.choice == "named" and forced_json:
+        if rules.named_empty and not (content or "").strip():
+            return Whole(thought, None)
+        return Whole(thought, None, () if content is None else ((asked.name, content),))
+    if asked.choice == "required" and forced_json:
+        return Whole(thought, None, required_calls(content or ""))
+    if tools is None or asked.choice == "none":
+        if tools is not None and grammar:
+            return Whole(thought, tools.whole(content or "")[1])
+        return Whole(thought, content)
+    calls, rest = tools.whole(content or "")
+    if calls:
+        return Whole(thought, rest if rest and rest.strip() else None, calls)
+    if asked.forced and not (content or "").strip():
+        return Whole(thought, None)
+    if grammar and rules.drops_incomplete:
+        return Whole(thought, rest or None)
+    return Whole(thought, content)
