@@ -23,6 +23,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     headers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     body: bytes = b""
+    pairs: tuple[tuple[str, str], ...] = ()
+    """The whole query in order, repeated names and all (``query`` keeps the last of each)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ def request_of(recorded: RecordedRequest, made: Mapping[str, str] | None = None)
         query=dict(parse_qsl(parts.query, keep_blank_values=True)),
         headers={name: value for name, value in headers.items() if value is not None},
         body=body.encode(),
+        pairs=tuple(parse_qsl(parts.query, keep_blank_values=True)),
     )
 
 

@@ -38,6 +38,7 @@ async def read(request: web.Request) -> Request:
         query=dict(request.query) if request.query_string else {},
         headers={name.lower(): value for name, value in request.headers.items()},
         body=await request.read() if request.body_exists else b"",
+        pairs=tuple(request.query.items()) if request.query_string else (),
     )
 
 

@@ -80,7 +80,11 @@ class _Generate:
     def _usage(self) -> dict[str, Any]:
         details = None
         if self.facts.prompt_details:
-            details = {**cached_details(self.told, "cached_tokens"), "created_cache_tokens": None, "multimodal_tokens": None}
+            details = {
+                **cached_details(self.told, "cached_tokens"),
+                "created_cache_tokens": None,
+                "multimodal_tokens": None,
+            }
         return usage_value(self.told, details=details, completion_details=True)
 
     def _new_body(self) -> dict[str, Any]:

@@ -16,9 +16,7 @@ from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
 from .validate import Refusal, check_context, engine_checks, read
 
-GATE = (
-    "Scale-out endpoints are disabled. Restart vllm serve with --enable-scale-out to enable them."
-)
+GATE = "Scale-out endpoints are disabled. Restart vllm serve with --enable-scale-out to enable them."
 
 
 def gate(running: Running) -> Rendering | None:

@@ -9,7 +9,7 @@ from ...ask import Request
 from ...message import Rendering
 from ..base import Context
 from .api import Running
-from .bodies import detail_answer, empty_answer, json_answer
+from .bodies import empty_answer, json_answer
 from .chat_api import make_prompt
 from .frames import random_id
 from .validate import Refusal, read
@@ -43,9 +43,16 @@ def models(request: Request, running: Running, context: Context, parameters: Par
     return json_answer({"object": "list", "data": rows})
 
 
-def model(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
-    """vLLM has no route for a single model."""
-    return detail_answer(404, "Not Found")
+def kv_events(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """No engine here publishes cache events."""
+    return json_answer({})
+
+
+def tokenizer_info(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """The tokenizer's configuration (--enable-tokenizer-info-endpoint)."""
+    config = dict(running.tokenizer.config)
+    config.setdefault("tokenizer_class", "CachedQwen2TokenizerFast")
+    return json_answer(config)
 
 
 def _model_row(name: str, root: str, parent: str | None, running: Running, context: Context) -> dict[str, Any]:
