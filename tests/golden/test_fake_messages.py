@@ -122,7 +122,7 @@ def described(openapi: dict[str, Any], exchange: Exchange, replayed: Replayed) -
                     yield {"$ref": "#/components/schemas/GenerateTokensStreamResponse"}, value
         return
     schema = content.get("application/json", {}).get("schema")
-    if path == "/inference/v1/generate" and replayed.status == 200:
+    if path == "/inference/v1/generate" and '"output_mode":"tokens"' in replayed.body:
         schema = {"$ref": "#/components/schemas/GenerateTokensResponse"}
     if schema and '{"detail":' not in replayed.body:  # the web framework's own refusals are not described
         yield schema, documents.plain(documents.parse(replayed.body))
