@@ -27,7 +27,7 @@ def error_in(body: Mapping[str, Any], kind: str | None) -> tuple[str, str] | Non
     if body.get("object") == "error" or body.get("status") == "failed":
         return "error-body", words_of(body)
     has_choices = isinstance(body.get("choices"), list)
-    if "choices" in body and not has_choices:
+    if "choices" in body and not has_choices and not body.get("usage"):
         return "error-body", words_of(body)
     if not has_choices and ("detail" in body or body.keys() >= _FLAT or "error_type" in body):
         return "error-body", words_of(body)

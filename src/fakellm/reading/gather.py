@@ -1,7 +1,7 @@
 """Collecting what an answer says, message by message, without judging it: JSON values in, a :class:`Gathered` out.
 
-Values are found by the layout's accessor rows; prompt and completion ids are also found at the top, under the choice
-or deeper in it when they are not where the layout has them. Choices are kept apart by index. Whether the result
+Values are found by the layout's accessor rows; prompt ids also at the top when they belong under the choice, and the
+other way round, because captured layouts have both. Choices are kept apart by index. Whether the result
 can be trusted is ``trust.py``'s question; this module knows no bytes and refuses nothing.
 """
 
@@ -140,13 +140,13 @@ class Gatherer:
             found.add(row.value, row.rank, cast("list[Any]", value), count)
 
     def _ids(self, found: Found, element: dict[str, Any], value: str, count: int | None) -> None:
-        """Where the layout has them, else under that name anywhere in the choice; told twice, they must agree."""
+        """Where the layout has them, else under that name in the choice; told twice, they must agree."""
         declared: list[Any] = [find(element, row.way) for row in self.rows if row.value == value and not row.shared]
         lists = [_flat(cast("list[Any]", one)) for one in declared if isinstance(one, list) and one]
-        lists += [one for one in _called(element, self.names[value]) if one not in lists]
+        lists += _called(element, self.names[value])
         if lists:
             found.add(value, 0, lists[0], count)
-        if len(lists) > 1:
+        if any(other != lists[0] for other in lists[1:]):
             self.gathered.disagreements.append(value)
 
     def _top(self, body: dict[str, Any]) -> None:
@@ -155,7 +155,8 @@ class Gatherer:
                 self._keep(self.gathered.top, row, find(body, row.way))
         for value in IDS:
             ways = [row.way for row in self.rows if row.value == value and row.shared]
-            ways += [(name,) for name in self.names[value] if (name,) not in ways]
+            if value == "prompt_token_ids":
+                ways += [(name,) for name in self.names[value] if (name,) not in ways]
             found: list[Any] = [find(body, way) for way in ways]
             lists = [cast("list[Any]", one) for one in found if isinstance(one, list) and one]
             if lists:
@@ -191,14 +192,11 @@ def _names(rows: tuple[Row, ...], value: str) -> tuple[str, ...]:
 
 
 def _called(element: Mapping[str, Any], names: tuple[str, ...]) -> list[list[Any]]:
-    """Every non-empty list under one of these names in a choice, however deep, scores aside."""
-    found: list[list[Any]] = []
-    for key, member in element.items():
-        if key in names and isinstance(member, list) and member:
-            found.append(cast("list[Any]", member))
-        elif isinstance(member, dict) and key != "logprobs":
-            found.extend(one for one in _called(cast("dict[str, Any]", member), names) if one not in found)
-    return found
+    """The non-empty lists under one of these names in a choice, or where litellm puts what it does not know."""
+    beside: Any = element.get("provider_specific_fields")
+    members = [element, cast("dict[str, Any]", beside)] if isinstance(beside, dict) else [element]
+    lists: list[Any] = [member.get(name) for member in members for name in names]
+    return [cast("list[Any]", one) for one in lists if isinstance(one, list) and one]
 
 
 def _flat(found: list[Any]) -> list[Any]:

@@ -31,9 +31,7 @@ def assert_whole(got: CapturedChoice) -> None:
         whole(choice(prompt_token_ids=[*PROMPT]), prompt_token_ids=...),
         whole(choice(prompt_token_ids=[*PROMPT])),
         whole(choice(prompt_token_ids=[]), prompt_token_ids=[*PROMPT]),
-        whole(choice(token_ids=None, message={"role": "assistant", "content": "hi", "token_ids": [*IDS]})),
         whole(choice(token_ids=None, provider_specific_fields={"token_ids": [*IDS]})),
-        whole(choice(token_ids=None), token_ids=[*IDS]),
         whole(usage=...),
         whole(usage=None),
         whole(choice(stop_reason=None, routed_experts=None), id=None, created=0.5, model=None, x_more={"deep": [1]}),
@@ -101,6 +99,18 @@ def test_null_content_is_no_text() -> None:
     message = {"role": "assistant", "content": None, "tool_calls": [{"function": {"arguments": '{"text":"no"}'}}]}
 
     assert captured(whole(choice(message=message, finish_reason="tool_calls"))).text == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        whole(choice(token_ids=None, message={"role": "assistant", "content": "hi", "token_ids": [*IDS]})),
+        whole(choice(token_ids=None), token_ids=[*IDS]),
+    ],
+    ids=["in the message", "at the top"],
+)
+def test_completion_ids_where_no_captured_layout_has_them_are_null(body: bytes) -> None:
+    assert captured(body).completion_token_ids is None
 
 
 def test_what_is_not_there_is_null_and_an_empty_list_counts_as_not_there() -> None:

@@ -40,7 +40,7 @@ def refusal(body: bytes, **terms: Any) -> str:
         ("not-ids", whole(choice(token_ids=[True, 2]))),
         ("not-ids", whole(prompt_token_ids=["7", "8", "9"])),
         ("places-disagree", whole(choice(prompt_token_ids=[1, 2, 3]))),
-        ("places-disagree", whole(choice(token_ids=[*IDS], message={"content": "hi", "token_ids": [1, 2]}))),
+        ("places-disagree", whole(choice(token_ids=[*IDS], provider_specific_fields={"token_ids": [1, 2]}))),
         ("choice-count", whole(choice(0), choice(1))),
         ("no-choices", whole(choices=[])),
         ("error-body", whole(choices=None)),
