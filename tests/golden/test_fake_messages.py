@@ -118,7 +118,7 @@ def described(openapi: dict[str, Any], exchange: Exchange, replayed: Replayed) -
     if blocks is not None:
         if path == "/inference/v1/generate":
             for value in (documents.plain(documents.event(block).data) for block in blocks):
-                if isinstance(value, dict) and "error" not in value:
+                if isinstance(value, dict) and value.get("output_mode") == "tokens":
                     yield {"$ref": "#/components/schemas/GenerateTokensStreamResponse"}, value
         return
     schema = content.get("application/json", {}).get("schema")
