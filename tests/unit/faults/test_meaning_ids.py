@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support import faulty
-from support.faulty import IDS, PROMPT, ask, by_step, choice, distorted, told
-from support.stages import TOKENIZER
 
 from fakellm.errors import FaultError
 from fakellm.told import Told, ToldChoice
+from support import faulty
+from support.faulty import IDS, PROMPT, ask, by_step, choice, distorted, told
+from support.stages import TOKENIZER
 
 
 def one(changed: Told) -> ToldChoice:

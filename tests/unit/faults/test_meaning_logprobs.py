@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support import faulty
-from support.faulty import LOGPROBS, ask, choice, distorted, told, values
 
 from fakellm.errors import FaultError
 from fakellm.told import Score, Told
+from support import faulty
+from support.faulty import LOGPROBS, ask, choice, distorted, told, values
 
 
 def of(changed: Told, index: int = 0) -> list[Any]:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support import faulty
-from support.faulty import LAYOUT, ask, choice, distorted, told
-from support.stages import TOKENIZER
 
 from fakellm.ask import Ask, Request
 from fakellm.errors import FaultError
 from fakellm.faults.compose import compose
 from fakellm.message import Rendering
+from support import faulty
+from support.faulty import LAYOUT, ask, choice, distorted, told
+from support.stages import TOKENIZER
 
 
 def heard_with(entry: Any, body: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -97,7 +97,9 @@ class TestToolArguments:
         written = "".join(part.text for part in changed.parts or ())
 
         assert '{"b":2,"a":1}' == written
-        assert [["add", ""], [None, written]] == [[part.name, part.text] for s in changed.steps for part in s.parts or ()]
+        assert [["add", ""], [None, written]] == [
+            [part.name, part.text] for s in changed.steps for part in s.parts or ()
+        ]
 
     def test_an_answer_without_a_call(self) -> None:
         with pytest.raises(FaultError, match="calls no tool"):
