@@ -1,6 +1,6 @@
 """The whole fake without a socket: scenarios on stages, found by address, every exchange in the journal.
 
-Addressing (DESIGN section 3), in this order: path prefix ``/s/<scenario>/`` (``/c/<token>/`` for conformance runs), header
+Addressing, in this order: path prefix ``/s/<scenario>/`` (``/c/<token>/`` for conformance runs), header
 ``x-fakellm-scenario``, model name ``<scenario>@<model>``, else the default. The server hands requests to ``answer`` and
 sends what comes back; tests and ``fakellm play`` use it directly.
 """
@@ -56,7 +56,7 @@ class Fake:
         self.mounted.pop(token, None)
 
     def answer(self, request: Request) -> tuple[Answer, Exchange]:
-        """Answer one request and open its record in the journal (the caller ends it with ``journal.finish``)."""
+        """Answer one request and open its record in the journal (the caller ends it with ``ended``)."""
         addressed = self.address(request)
         stage = addressed.stage
         exchange = self.journal.begin(
@@ -67,6 +67,8 @@ class Fake:
             answer = Answer(problem_wire(404, problem, "unknown_scenario"), problem=problem)
         else:
             answer = stage.answer(addressed.request)
+        if isinstance(stage, Stage):
+            stage.in_flight(1)
         exchange.wire = answer.wire
         exchange.unmatched = answer.unmatched
         exchange.problem = answer.problem
@@ -74,6 +76,12 @@ class Fake:
         exchange.stage_object = stage
         self.journal.answered(exchange)
         return answer, exchange
+
+    def ended(self, exchange: Exchange, finished_ms: float | None) -> None:
+        """The last byte of an answer left (None: the peer went away before)."""
+        if isinstance(exchange.stage_object, Stage):
+            exchange.stage_object.in_flight(-1)
+        self.journal.finish(exchange, finished_ms)
 
     def address(self, request: Request) -> Addressed:
         """Find the stage of a request and take the address off it."""

@@ -1,7 +1,7 @@
 """One scenario playing on one running server: from a request to the bytes of its answer.
 
-A :class:`Stage` owns a station (vendor, version, launch options, state), a source of truth (a scenario's script, a golden
-truth) and the faults. ``answer`` is a function of seed, scenario, request and its ordinal among equal requests, and of
+A :class:`Stage` owns a station (vendor, version, launch options, state), a source of truth (a scenario's script) and
+the faults. ``answer`` is a function of seed, scenario, request and its ordinal among equal requests, and of
 the clock it is handed. No sockets, no threads: the server and the fidelity tool both stand on it.
 
     request -> station.receive -> Ask -> source.reply -> Generation -> station.tell -> Told -> render -> Wire
@@ -21,7 +21,7 @@ from .context import SeededIds
 from .errors import FakellmError
 from .faults.compose import Distortion, compose
 from .generation import Generation
-from .layouts.base import Context, Layout, Station
+from .layouts.base import Context, Counting, Layout, Served, Station
 from .message import Frame, Rendering, Wire
 from .plan import ROOMY_TOKENS, Marks, Plan, PromptWords, make_plan
 from .tokenizer import Tokenizer
@@ -31,6 +31,7 @@ MAX_KNOWN = 4096
 MAX_PLANS = 1024
 MAX_PLAN_BYTES = 32 * 1024 * 1024
 MAX_ORDINALS = 65536
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -108,6 +109,7 @@ class _Known:
 
     plan: Plan
     prompt: PromptWords
+    served: Served
     epoch: int
     behind: Callable[[], Played | None]
 
@@ -139,7 +141,8 @@ class Stage:
         self._now = now
         self._keeps_plans = plans
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
-        self._plans: OrderedDict[Hashable, Plan | None] = OrderedDict()
+        self._plans: OrderedDict[Hashable, tuple[Plan | None, Served]] = OrderedDict()
+        self._counting = station if isinstance(station, Counting) else None
         self._plan_bytes = 0
         self._ordinals: OrderedDict[bytes, int] = OrderedDict()
 
@@ -152,6 +155,7 @@ class Stage:
         if known is not None:
             if known.epoch == self._epoch():
                 self._known.move_to_end(key)
+                self._count(known.served)
                 return Answer(known.plan.play(context, known.prompt), behind=known.behind)
             del self._known[key]
         try:
@@ -179,16 +183,19 @@ class Stage:
         plan_key = self._plan_key(heard, reply)
         if plan_key is None:
             played = self._play(heard, reply, context)
+            self._count(served_of(played))
             return Answer(self._send(played, context), behind=lambda: played)
         if plan_key not in self._plans:
             self._keep_plan(plan_key, self._play(heard, reply, context))
-        plan = self._plans[plan_key]
+        plan, served = self._plans[plan_key]
+        served = replace(served, prompt_tokens=len(heard.prompts[0].token_ids))
+        self._count(served)
         behind = _once(lambda: self._play(heard, reply, context))
         if plan is None:
             played = behind()
             return Answer(self._send(played, context), behind=lambda: played)
         prompt = PromptWords.of(heard.prompts[0].token_ids)
-        self._known[key] = _Known(plan, prompt, self._epoch(), behind)
+        self._known[key] = _Known(plan, prompt, served, self._epoch(), behind)
         if len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)
         return Answer(plan.play(context, prompt), behind=behind)
@@ -243,10 +250,10 @@ class Stage:
         plan = make_plan(lambda marks: self._marked(played, marks), played.reply.timing) if short else None
         if plan is not None and plan.size > MAX_PLAN_BYTES // 4:
             plan = None
-        self._plans[key] = plan
+        self._plans[key] = plan, served_of(played)
         self._plan_bytes += plan.size if plan is not None else 0
         while len(self._plans) > MAX_PLANS or self._plan_bytes > MAX_PLAN_BYTES:
-            dropped = self._plans.popitem(last=False)[1]
+            dropped = self._plans.popitem(last=False)[1][0]
             self._plan_bytes -= dropped.size if dropped is not None else 0
 
     def _marked(self, played: Played, marks: Marks) -> Wire:
@@ -255,6 +262,15 @@ class Stage:
         prompt = replace(told.prompts[0], token_ids=(marks.prompt_id,), text=None)
         usage = replace(told.usage, prompt_tokens=marks.count)
         return self._send(replace(played, told=replace(told, prompts=(prompt,), usage=usage)), marks)
+
+    def in_flight(self, change: int) -> None:
+        """A request came in (+1) or its answer has ended (-1)."""
+        if self._counting is not None:
+            self._counting.in_flight(change)
+
+    def _count(self, served: Served) -> None:
+        if self._counting is not None:
+            self._counting.served(served)
 
     def _epoch(self) -> int:
         return getattr(self.station, "epoch", 0)
@@ -278,6 +294,18 @@ class Stage:
             if name not in _PASSING_HEADERS:
                 digest.update(f"\n{name}:{value}".encode("utf-8", "surrogateescape"))
         return digest.digest()
+
+
+def served_of(played: Played) -> Served:
+    """An answer in numbers: of the truth that was told, whatever a fault made of it."""
+    told = played.told
+    return Served(
+        played.ask.api,
+        sum(len(prompt.token_ids) for prompt in played.heard.prompts),
+        sum(choice.steps[-1].tokens[1] for choice in told.choices if choice.steps),
+        tuple(choice.finish_reason for choice in told.choices),
+        played.heard.sampling.max_tokens,
+    )
 
 
 def _no_plan(ask: Ask) -> None:
@@ -308,9 +336,14 @@ def _plain_wire(rendering: Rendering) -> Wire:
 
 
 def problem_wire(status: int, problem: Any, kind: str | None) -> Wire:
-    """An answer of fakellm's own, in a shape that no vendor uses: ``{"fakellm": {...}}`` beside an OpenAI-like error."""
-    body = problem if not isinstance(problem, str) else {
-        "error": {"message": problem, "type": kind, "param": None, "code": status}, "fakellm": {"problem": problem}
-    }
+    """An answer of fakellm's own: ``{"fakellm": {...}}``, which no vendor has, beside an OpenAI-like error."""
+    body = (
+        problem
+        if not isinstance(problem, str)
+        else {
+            "error": {"message": problem, "type": kind, "param": None, "code": status},
+            "fakellm": {"problem": problem},
+        }
+    )
     headers = (("content-type", "application/json"), ("x-fakellm", "problem"))
     return Wire(status, headers, (Frame(wire.dumps(body)),))

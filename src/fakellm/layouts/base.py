@@ -98,6 +98,30 @@ class Station(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """One engine answer in numbers, for a station that counts (``/metrics``)."""
+
+    api: str
+    prompt_tokens: int
+    completion_tokens: int
+    finish_reasons: tuple[str | None, ...]
+    max_tokens: int | None = None
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A station that wants to know what it served and what is in flight (``/metrics``, ``/load``)."""
+
+    def served(self, served: Served) -> None:
+        """An engine answer is on its way."""
+        ...
+
+    def in_flight(self, change: int) -> None:
+        """A request came in (+1) or its answer has ended (-1)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """A vendor's wire at one version.
 

@@ -58,16 +58,16 @@ async def handle(request: web.Request) -> web.StreamResponse:
     except Gone as gone:
         exchange.sent_bytes = gone.sent
         exchange.disconnected_ms = (loop.time() - started) * 1000.0
-        fake.journal.finish(exchange, None)
+        fake.ended(exchange, None)
         if isinstance(gone.__cause__, asyncio.CancelledError):
             raise gone.__cause__ from None
         return web.Response(status=499)
     except asyncio.CancelledError:
         exchange.sent_bytes = 0
         exchange.disconnected_ms = (loop.time() - started) * 1000.0
-        fake.journal.finish(exchange, None)
+        fake.ended(exchange, None)
         raise
-    fake.journal.finish(exchange, (loop.time() - started) * 1000.0)
+    fake.ended(exchange, (loop.time() - started) * 1000.0)
     return response
 
 

@@ -11,10 +11,11 @@ from typing import Any, Protocol
 
 from ...ask import Ask, Request
 from ...message import Rendering
-from ...told import Told
 from ...tokenizer import Tokenizer
+from ...told import Told
 from ..base import Context, Launch
 from .launch import Settings
+from .metrics import Tally
 from .shape import Shape
 from .tell import Facts
 from .traits import Traits
@@ -24,7 +25,7 @@ from .traits import Traits
 class Running:
     """A started server as its APIs see it: what was fixed at launch, and the state that routes may change.
 
-    ``state``: everything mutable (stored responses, weight version, paused, asleep), one dict so that a reset is simple.
+    ``state``: everything mutable (stored responses, weight version, paused, asleep) in one dict.
     ``epoch`` grows with every change of state that shapes later answers: nothing rendered before may be reused.
     """
 
@@ -36,8 +37,9 @@ class Running:
     facts: Facts
     asked_version: str
     fingerprint: str | None
-    state: MutableMapping[str, Any] = field(default_factory=lambda: {})
+    state: MutableMapping[str, Any] = field(default_factory=dict[str, Any])
     epoch: int = 0
+    tally: Tally = field(default_factory=Tally)
 
 
 class Hears(Protocol):

@@ -5,13 +5,27 @@ from __future__ import annotations
 from .dev import DEV_ROUTES
 from .renders import RENDER_ROUTES
 from .route import Route
-from .utility import detokenize, health, kv_events, load, models, ping, tokenize, tokenizer_info, version
+from .utility import (
+    detokenize,
+    health,
+    kv_events,
+    load,
+    metrics,
+    models,
+    openapi,
+    ping,
+    tokenize,
+    tokenizer_info,
+    version,
+)
 
 ROUTES: tuple[Route, ...] = (
     Route(("GET",), "/health", health),
     Route(("GET", "POST"), "/ping", ping),
     Route(("GET",), "/load", load),
     Route(("GET",), "/version", version),
+    Route(("GET",), "/metrics", metrics),
+    Route(("GET",), "/openapi.json", openapi, lambda running: not running.settings.disable_fastapi_docs),
     Route(("GET",), "/v1/models", models),
     Route(("POST",), "/tokenize", tokenize),
     Route(("POST",), "/detokenize", detokenize),

@@ -15,7 +15,7 @@ from ...generation import Generation
 from ...message import Rendering
 from ...plan import ROOMY_TOKENS
 from ...told import Told
-from ..base import Context, Launch
+from ..base import Context, Launch, Served
 from .api import Api, Handler, Running
 from .batch_api import BATCH
 from .bodies import detail_answer, json_answer
@@ -107,6 +107,14 @@ class Station:
     def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
         return APIS[ask.api].render(told, ask, self.running, context)
 
+    def served(self, served: Served) -> None:
+        """Count an answer for /metrics."""
+        self.running.tally.add(served)
+
+    def in_flight(self, change: int) -> None:
+        """Count requests in flight for /metrics and, with --enable-server-load-tracking, for /load."""
+        self.running.tally.running += change
+
     def plan_key(self, ask: Ask) -> Hashable | None:
         """What the bytes depend on besides the truth, ids, time and the prompt's own ids (fast path); None = no plan.
 
@@ -137,16 +145,12 @@ def _at_once(step: int) -> float:
 
 
 def _routes() -> tuple[Route, ...]:
-    engine = tuple(
-        Route(("POST",), path, _heard(api), api.when) for api in APIS.values() for path in api.paths
-    )
+    engine = tuple(Route(("POST",), path, _heard(api), api.when) for api in APIS.values() for path in api.paths)
     return (*engine, *ROUTES)
 
 
 def _heard(api: Api) -> Handler:
-    def handler(
-        request: Request, running: Running, context: Context, parameters: Mapping[str, str]
-    ) -> Ask | Rendering:
+    def handler(request: Request, running: Running, context: Context, parameters: Mapping[str, str]) -> Ask | Rendering:
         heard = api.hear(request, running, context)
         if isinstance(heard, Ask) and parameters:
             return replace(heard, options={**heard.options, **parameters})

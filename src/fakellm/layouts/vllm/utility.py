@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...ask import Request
-from ...message import Rendering
+from ...message import Message, Rendering
 from ..base import Context
 from .api import Running
 from .bodies import empty_answer, json_answer
 from .chat_api import make_prompt
 from .frames import random_id
+from .metrics import METRICS_TYPE
 from .validate import Refusal, read
 
 Parameters = Mapping[str, str]
@@ -26,7 +27,8 @@ ping = health
 
 def load(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
     """Requests in flight, counted only with --enable-server-load-tracking."""
-    return json_answer({"server_load": running.state.get("server_load", 0)})
+    counted = running.tally.running if running.settings.enable_server_load_tracking else 0
+    return json_answer({"server_load": counted})
 
 
 def version(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
@@ -41,6 +43,19 @@ def models(request: Request, running: Running, context: Context, parameters: Par
     adapters: Mapping[str, str] = running.state.get("lora", {})
     rows.extend(_model_row(name, path, names[0], running, context) for name, path in adapters.items())
     return json_answer({"object": "list", "data": rows})
+
+
+def metrics(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """Prometheus text under vLLM's own names, counting what was really served."""
+    model = running.settings.served_names[0] if running.settings.served_names else running.launch.model or "tiny"
+    text = running.tally.to_text(model, sleeping=bool(running.state.get("sleeping")))
+    headers = (("server", "uvicorn"), ("content-type", METRICS_TYPE), ("vary", "Origin"))
+    return Rendering(200, headers, (Message("body", text),))
+
+
+def openapi(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """A description of the server: names and version only; no client captures tokens from it."""
+    return json_answer({"openapi": "3.1.0", "info": {"title": "FastAPI", "version": "0.1.0"}, "paths": {}})
 
 
 def kv_events(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
