@@ -22,7 +22,7 @@ from .auto import Place, Pool, Row, float32, pool_of, position_digest, score_of,
 from .draft import Draft, Draughtsman
 from .match import Matched
 from .model import Reply, SayAuto, SayChoices, SayOne, SayRecorded, Score, Scores
-from .voice import Voice
+from .voice import Voice, forced_by
 
 KEPT_CHOICES = 1_024
 KEPT_TOKENS = 200_000
@@ -174,10 +174,12 @@ def _choice(says: tuple[SayOne, ...], index: int, ask: Ask, scribe: _Scribe, dra
     if isinstance(say, SayAuto) and say.from_request:
         return make()
     # Told apart by identity: two scenarios may have one name, one after the other, and hashing what is said is slow.
-    found = _kept.get((scribe.key, index, scribe.top, scribe.asked, draughtsman.voice), say, scribe.pool)
+    forced = forced_by(ask.tool_choice) if ask.tool_choice else ""
+    kept_key = (scribe.key, index, scribe.top, scribe.asked, draughtsman.voice, forced)
+    found = _kept.get(kept_key, say, scribe.pool)
     if found is None:
         found = make()
-        _kept.put((scribe.key, index, scribe.top, scribe.asked, draughtsman.voice), say, scribe.pool, found)
+        _kept.put(kept_key, say, scribe.pool, found)
     return found
 
 

@@ -15,8 +15,9 @@ from ..ask import Ask
 from ..chance import Stream
 from ..errors import ScenarioError
 from ..tokenizer import Tokenizer
+from .bound import bound_answer
 from .model import ChoiceOptions, SayAuto, SayOne, SayStructure, SayText, SayTokens
-from .voice import Voice
+from .voice import Voice, forced_by
 from .words import about, continuation, sentences, topic
 
 Pieces = tuple[tuple[int, bytes], ...]
@@ -46,7 +47,7 @@ class Draughtsman:
     def draft(self, say: SayOne, choice: int, variant: int, ask: Ask) -> Draft:
         """What choice ``choice`` says; ``variant`` 0 as it is written, higher ones each otherwise."""
         options = say.options
-        ids = self._auto(say, choice, ask) if isinstance(say, SayAuto) else self._ids(say, variant)
+        ids = self._auto(say, choice, ask) if isinstance(say, SayAuto) else self._ids(say, variant, ask)
         if self._ends(options, ids) and not (isinstance(say, SayAuto) and say.tokens is not None):
             ids = (*ids, self.tokenizer.eos_ids[0])
         piece = self.tokenizer.piece
@@ -57,7 +58,7 @@ class Draughtsman:
             explicit=variant == 0 and options.scores is not None,
         )
 
-    def _ids(self, say: SayText | SayTokens | SayStructure, variant: int) -> Sequence[int]:
+    def _ids(self, say: SayText | SayTokens | SayStructure, variant: int, ask: Ask) -> Sequence[int]:
         more = continuation(variant) if variant else ""
         if isinstance(say, SayText):
             return self.tokenizer.encode(say.text + more)
@@ -65,8 +66,9 @@ class Draughtsman:
             ids = [self._id(token) for token in say.tokens]
             end = [ids.pop()] if more and ids and ids[-1] in self.tokenizer.eos_ids else []
             return [*ids, *self.tokenizer.encode(more), *end]
-        if say.tool_calls and not say.content:
-            return self.tokenizer.encode(self.voice.spell(say.reasoning, say.content, say.tool_calls, variant))
+        forced = forced_by(ask.tool_choice)
+        if say.tool_calls and (not say.content or forced):
+            return self.tokenizer.encode(self.voice.spell(say.reasoning, say.content, say.tool_calls, variant, forced))
         content = None if say.content is None and not more else (say.content or "") + more
         return self.tokenizer.encode(self.voice.spell(say.reasoning, content, say.tool_calls))
 
@@ -91,6 +93,14 @@ class Draughtsman:
         words: tuple[object, ...] = (*self.key, "words")
         opening = ""
         if say.from_request:
+            bound = bound_answer(ask, Stream(*words, "bound", choice))
+            if bound is not None:
+                spelled = (
+                    bound
+                    if isinstance(bound, str)
+                    else self.voice.spell(None, None, (bound,), choice, forced_by(ask.tool_choice))
+                )
+                return self.tokenizer.encode(spelled)
             prompt = ask.prompts[choice // max(ask.n, 1) % len(ask.prompts)].token_ids if ask.prompts else ()
             words = (*words, array("q", prompt).tobytes())
             opening = about(topic(ask))

@@ -72,18 +72,29 @@ REASONING_MARKS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """How structure is written. ``reasoning_open`` is empty where the chat template opened the reasoning already."""
+    """How structure is written. ``reasoning_open`` is empty where the chat template opened the reasoning already.
+    ``forced_json``: a forced tool choice binds the engine to JSON (vLLM): the arguments of a named function, an array
+    of name and parameters for ``required``; there is no content then."""
 
     reasoning_open: str = "<think>"
     reasoning_close: str = "</think>"
     tools: ToolFormat = HERMES
+    forced_json: bool = False
 
     def spell(
-        self, reasoning: str | None, content: str | None, tool_calls: Sequence[ToolCall] = (), variant: int = 0
+        self,
+        reasoning: str | None,
+        content: str | None,
+        tool_calls: Sequence[ToolCall] = (),
+        variant: int = 0,
+        forced: str = "",
     ) -> str:
         """The raw text. Nothing is added that a parser would hand on as part of reasoning or content. ``variant``: so
-        many spaces more inside the last tool call, where no parser minds them: other tokens, the same structure."""
+        many spaces more inside the last tool call, where no parser minds them: other tokens, the same structure.
+        ``forced``: the request's tool choice, see :func:`forced_by`."""
         text = "" if reasoning is None else f"{self.reasoning_open}{reasoning}{self.reasoning_close}"
+        if tool_calls and forced and self.forced_json:
+            return text + _forced(tool_calls, forced, variant)
         text += content or ""
         if tool_calls:
             form = self.tools
@@ -93,28 +104,54 @@ class Voice:
         return text
 
 
-def voice_of(reasoning_parser: str | None = None, tool_parser: str | None = None) -> Voice:
-    """The voice that these parsers understand; names may be spelled with dashes or underscores.
+def voice_of(reasoning_parser: str | None = None, tool_parser: str | None = None, *, forced_json: bool = True) -> Voice:
+    """The voice that these parsers understand; names may be spelled with dashes or underscores. ``forced_json``: as
+    vLLM reads a forced tool choice.
 
     >>> voice_of("qwen3", "hermes").spell("Hm.", "Yes.")
     '<think>Hm.</think>Yes.'
     """
     marks = REASONING_MARKS.get((reasoning_parser or "").replace("-", "_"), ("<think>", "</think>"))
-    return Voice(*marks, TOOL_FORMATS.get((tool_parser or "").replace("-", "_"), HERMES))
+    form = TOOL_FORMATS.get((tool_parser or "").replace("-", "_"), HERMES)
+    return Voice(*marks, form, forced_json=forced_json and form.style != "xml")
 
 
-def voice_for(options: Sequence[str]) -> Voice:
+def voice_for(options: Sequence[str], *, forced_json: bool = False) -> Voice:
     """The voice for a server that was started with these words of a command line."""
     words = [part for word in options for part in (word.split("=", 1) if word.startswith("--") else [word])]
     named = {word: following for word, following in pairwise(words) if word.startswith("--")}
     named = {word.replace("_", "-"): following for word, following in named.items()}
-    return voice_of(named.get("--reasoning-parser"), named.get("--tool-call-parser"))
+    return voice_of(named.get("--reasoning-parser"), named.get("--tool-call-parser"), forced_json=forced_json)
+
+
+def forced_by(tool_choice: Any) -> str:
+    """What a request's ``tool_choice`` forces: "" (nothing), ``required``, or ``named `` and the function's name."""
+    if isinstance(tool_choice, Mapping):
+        choice = cast(Mapping[str, Any], tool_choice)
+        function: Any = choice.get("function")
+        named = cast(Mapping[str, Any], function) if isinstance(function, Mapping) else choice
+        return f"named {named['name']}" if isinstance(named.get("name"), str) else ""
+    return "required" if tool_choice == "required" else ""
+
+
+def _forced(calls: Sequence[ToolCall], forced: str, variant: int) -> str:
+    blanks = " " * variant
+    if forced == "required":
+        rows = [f'{{"name": {_json(call.name)}, "parameters": {_arguments(call)}}}' for call in calls]
+        return f"[{', '.join(rows)}{blanks}]"
+    wanted = next((call for call in calls if f"named {call.name}" == forced), calls[0])
+    return _arguments(wanted)[:1] + blanks + _arguments(wanted)[1:]
+
+
+def _arguments(call: ToolCall) -> str:
+    given: Any = call.arguments
+    return given if isinstance(given, str) else _json(given)
 
 
 def _call(form: ToolFormat, call: ToolCall, variant: int) -> str:
     given: Any = call.arguments
     blanks = " " * variant
-    arguments = blanks + (given if isinstance(given, str) else _json(given))
+    arguments = blanks + _arguments(call)
     rows = cast(Mapping[str, Any], given).items() if isinstance(given, Mapping) else None
     if form.style == "xml" and rows is not None:
         inner = "".join(f"<parameter={key}>\n{_plain(value)}\n</parameter>\n" for key, value in rows)
