@@ -43,7 +43,7 @@ def refusal(body: bytes, **terms: Any) -> str:
         ("places-disagree", whole(choice(token_ids=[*IDS], provider_specific_fields={"token_ids": [1, 2]}))),
         ("choice-count", whole(choice(0), choice(1))),
         ("no-choices", whole(choices=[])),
-        ("error-body", whole(choices=None)),
+        ("error-body", whole(choices=None, usage=None)),
         ("error-body", b'{"error":{"message":"boom","code":500}}'),
         ("error-body", b'{"error":"Unauthorized"}'),
         ("error-body", b'{"object":"error","message":"boom","code":400}'),
