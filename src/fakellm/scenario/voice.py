@@ -73,8 +73,8 @@ REASONING_MARKS: Mapping[str, tuple[str, str]] = {
 @dataclass(frozen=True, slots=True)
 class Voice:
     """How structure is written. ``reasoning_open`` is empty where the chat template opened the reasoning already.
-    ``forced_json``: a forced tool choice binds the engine to JSON (vLLM): the arguments of a named function, an array
-    of name and parameters for ``required``; there is no content then."""
+    ``forced_json``: a forced tool choice binds the engine to plain JSON, as vLLM up to 0.20 does it: the arguments of a
+    named function, an array of name and parameters for ``required``; there is no content then."""
 
     reasoning_open: str = "<think>"
     reasoning_close: str = "</think>"
@@ -104,9 +104,11 @@ class Voice:
         return text
 
 
-def voice_of(reasoning_parser: str | None = None, tool_parser: str | None = None, *, forced_json: bool = True) -> Voice:
+def voice_of(
+    reasoning_parser: str | None = None, tool_parser: str | None = None, *, forced_json: bool = False
+) -> Voice:
     """The voice that these parsers understand; names may be spelled with dashes or underscores. ``forced_json``: as
-    vLLM reads a forced tool choice.
+    vLLM up to 0.20 reads a forced tool choice (later versions leave it to the tool parser).
 
     >>> voice_of("qwen3", "hermes").spell("Hm.", "Yes.")
     '<think>Hm.</think>Yes.'

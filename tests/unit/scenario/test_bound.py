@@ -103,14 +103,14 @@ class TestInstances:
 
 class TestForced:
     def test_a_named_function_is_answered_by_its_arguments_alone(self) -> None:
-        texts = said(requests(tools=TOOLS, tool_choice=NAMED), voice_of())
+        texts = said(requests(tools=TOOLS, tool_choice=NAMED), voice_of(forced_json=True))
 
         for text in texts:
             jsonschema.validate(json.loads(text), WEATHER)
         assert texts[0] != texts[1]
 
     def test_a_required_tool_is_answered_by_an_array_of_calls(self) -> None:
-        texts = said(requests(tools=TOOLS, tool_choice="required"), voice_of())
+        texts = said(requests(tools=TOOLS, tool_choice="required"), voice_of(forced_json=True))
 
         assert [[{"name": "now", "parameters": {}}]] * 2 == [json.loads(text) for text in texts]
         assert texts[0] != texts[1]
@@ -123,9 +123,9 @@ class TestForced:
     def test_a_written_call_is_spelled_as_the_request_forces_it(self) -> None:
         say = {"reasoning": "Hm.", "tool_calls": [{"name": "now"}, {"name": "weather", "arguments": {"city": "Rome"}}]}
 
-        named = said(requests(tools=TOOLS, tool_choice=NAMED), voice_of(), say=say)[0]
-        required = said(requests(tools=TOOLS, tool_choice="required"), voice_of(), say=say)[0]
-        free = said(requests(tools=TOOLS), voice_of(), say=say)[0]
+        named = said(requests(tools=TOOLS, tool_choice=NAMED), voice_of(forced_json=True), say=say)[0]
+        required = said(requests(tools=TOOLS, tool_choice="required"), voice_of(forced_json=True), say=say)[0]
+        free = said(requests(tools=TOOLS), voice_of(forced_json=True), say=say)[0]
 
         assert '<think>Hm.</think>{"city": "Rome"}' == named
         assert ["now", "weather"] == [row["name"] for row in json.loads(required.removeprefix("<think>Hm.</think>"))]
@@ -157,11 +157,16 @@ class TestFormats:
         ],
     )
     def test_an_answer_keeps_to_the_schema(self, body: dict[str, Any]) -> None:
-        for text in said(requests(**body), voice_of()):
+        for text in said(requests(**body), voice_of(forced_json=True)):
             jsonschema.validate(json.loads(text), WEATHER)
 
     def test_a_json_object_is_an_object(self) -> None:
-        assert ["answer"] == list(json.loads(said(requests(response_format={"type": "json_object"}), voice_of())[0]))
+        assert ["answer"] == list(
+            json.loads(said(requests(response_format={"type": "json_object"}), voice_of(forced_json=True))[0])
+        )
 
     def test_a_request_that_binds_nothing_gets_text(self) -> None:
-        assert "You asked about" in said(requests(tools=TOOLS, response_format={"type": "text"}), voice_of())[0]
+        assert (
+            "You asked about"
+            in said(requests(tools=TOOLS, response_format={"type": "text"}), voice_of(forced_json=True))[0]
+        )
