@@ -212,3 +212,12 @@ def test_a_long_text_is_shown_where_it_parts() -> None:
     assert verdict.detail is not None
     assert verdict.detail.startswith("from character 500: ")
     assert len(verdict.detail) < 300
+
+
+def test_a_capture_that_kept_only_the_media_type_is_at_most_equal() -> None:
+    recorded = exchange("{}", headers={"content-type": "text/event-stream"})
+    charset = {"content-type": "text/event-stream; charset=utf-8"}
+
+    assert "equal" == judged(recorded, "{}", headers=charset).verdict
+    assert "differs" == judged(recorded, "{}", headers={"content-type": "text/event-stream-x"}).verdict
+    assert "differs" == judged(exchange("{}", headers=charset), "{}", headers={"content-type": "text/event-stream"}).verdict
