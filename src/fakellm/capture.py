@@ -106,7 +106,7 @@ class Capture:
 
     @classmethod
     def from_json(cls, rows: Sequence[Mapping[str, Any]], usage: Mapping[str, Any] | None = None) -> Capture:
-        """Read an adapter's ``captured`` list. ``usage`` stands beside the list or, as some adapters write it, in it."""
+        """Read an adapter's ``captured`` list. ``usage`` stands beside the list or, in some adapters, in it."""
         inside = next((row["usage"] for row in rows if row.get("usage") is not None), None)
         choices = tuple(CapturedChoice.from_json(row, place=place) for place, row in enumerate(rows))
         return cls(choices=choices, usage=usage if usage is not None else inside)

@@ -159,9 +159,7 @@ class _Writer:
         self, sampling: Sampling, prompt_token_ids: Sequence[int], tokenizer: Tokenizer, trim_after_stop: bool
     ) -> None:
         self.text = ""
-        self._detokenizer = Detokenizer(
-            tokenizer, prompt_token_ids, skip_special_tokens=sampling.skip_special_tokens
-        )
+        self._detokenizer = Detokenizer(tokenizer, prompt_token_ids, skip_special_tokens=sampling.skip_special_tokens)
         self._stops = tuple(stop for stop in sampling.stop if stop)
         self._include = sampling.include_stop
         self._min_tokens = sampling.min_tokens

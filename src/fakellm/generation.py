@@ -63,7 +63,7 @@ class Choice:
 
     ``steps``: tokens per engine step, sum = len(tokens) (0 = a step without token); empty means one token a step.
     ``finish_reason``: what the engine would report at the end: stop | length | abort | error | None (unknown).
-    ``stop_reason``: a stop id or string the engine itself reports. ``finish_at``: the engine reports finish_reason after
+    ``stop_reason``: a stop id or string the engine itself reports. ``finish_at``: finish_reason is reported after
     that many tokens (None = at the end).
     """
 

@@ -47,7 +47,7 @@ class Choices:
     model: str | None = None
     tokenizer: str | None = None
     options: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
     seed: int = 0
     faults: tuple[Any, ...] = ()
     plans: bool = True
@@ -85,7 +85,7 @@ class ScriptSource:
 
 
 class House:
-    """Everything that a server serves. ``notes``: what the user should know (stand-in layouts, options without effect)."""
+    """Everything that a server serves. ``notes``: what the user should know (stand-in layouts, idle options)."""
 
     def __init__(
         self,

@@ -88,9 +88,9 @@ class Exchange:
                 "headers": [] if self.wire is None else [list(pair) for pair in redact_pairs(self.wire.headers)],
                 "body": text_or_base64(self.body),
                 "cut": self.wire is not None and self.wire.cut,
-                "frames": [] if self.wire is None else [
-                    {"due_ms": frame.due_ms, "bytes": len(frame.data)} for frame in self.wire.frames
-                ],
+                "frames": []
+                if self.wire is None
+                else [{"due_ms": frame.due_ms, "bytes": len(frame.data)} for frame in self.wire.frames],
                 "sent_bytes": self.sent_bytes,
             },
             "ask": None if played is None else ask_as_json(played.ask),
@@ -156,7 +156,9 @@ class Journal:
         """The answer is known: its size counts now, and the oldest exchanges make room."""
         self._bytes += exchange.size - len(exchange.request.body) - 512
         self.unmatched += exchange.unmatched
-        while len(self._exchanges) > self._max_exchanges or (self._bytes > self._max_bytes and len(self._exchanges) > 1):
+        while len(self._exchanges) > self._max_exchanges or (
+            self._bytes > self._max_bytes and len(self._exchanges) > 1
+        ):
             oldest = self._exchanges.popleft()
             self._bytes -= oldest.size
             self.dropped += 1

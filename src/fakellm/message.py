@@ -19,7 +19,7 @@ class Message:
     """One JSON body or one server-sent event.
 
     ``kind``: ``body`` (a whole answer), or for streams what the event is for: role | delta | finish | usage | event |
-    error | done | comment | meta. ``body``: a JSON value (dict in wire order), or ``str`` for text sent verbatim (``[DONE]``).
+    error | done | comment | meta. ``body``: a JSON value (dict in wire order), or ``str`` for verbatim text.
     ``event``: the SSE event name, None = no ``event:`` line. ``choice``: choice index or None. ``tokens``: span of
     the truth's tokens that it carries. ``spelling``: how JSON is written (a name in ``wire.SPELLINGS``).
     """

@@ -1,6 +1,6 @@
 """The fast path: an answer rendered once, then played again with fresh ids, times and prompts.
 
-A :class:`Plan` is the bytes of an answer cut at every place where a random id, a time of day, the prompt's token ids or a
+A :class:`Plan` is the bytes of an answer cut wherever a random id, a time of day, the prompt's token ids or a
 count of prompt tokens stands. It is made by rendering twice under different :class:`Marks`: only when both cut to the
 same pieces is the plan trusted; a station that computes with its ids simply has no plan. A property test holds plan
 bytes equal to freshly rendered bytes. Knows nothing of sockets, scenarios or vendors.

@@ -1,6 +1,6 @@
-"""Where the files that ship beside the code lie: in the wheel under ``fakellm/_data``, in a checkout in its own folders.
+"""Where the files that ship beside the code lie: in the wheel under ``fakellm/_data``, in a checkout in place.
 
-Scenarios, the conformance cases, profiles and adapters, and the packed golden library are data, not code; everything that
+Scenarios, the conformance cases, profiles and adapters, and the packed golden library are data, not code; all that
 needs one asks here, so that a checkout and an installed wheel behave the same. Knows paths only, reads nothing.
 """
 

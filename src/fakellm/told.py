@@ -19,7 +19,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One logprob entry. ``token``: its text as the vendor spells it; ``bytes``: as the vendor gives them (None = null);
+    """One logprob entry. ``token``: its text as the vendor spells it; ``bytes``: as given (None = null);
     ``top``: the alternatives in the vendor's own order (None = null); ``asked``: ids asked for by number."""
 
     id: Any

@@ -6,6 +6,7 @@ scores of every choice from the bytes, however the bytes were split.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -43,7 +44,7 @@ def fed(body: bytes, cuts: list[int], **terms: Any) -> Any:
     """The capture of a body that arrives in pieces."""
     reader = Reader(**terms)
     edges = [0, *sorted(cut % (len(body) + 1) for cut in cuts), len(body)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         reader.feed(body[start:end])
     return reader.capture()
 
@@ -71,7 +72,9 @@ REQUESTS: dict[str, Callable[[bool, int], Request]] = {
 @pytest.mark.parametrize("api", list(REQUESTS))
 @pytest.mark.parametrize("version", VERSIONS)
 @settings(max_examples=15, deadline=None)
-@given(truths=st.lists(choices(), min_size=1, max_size=2), stream=st.booleans(), cuts=st.lists(st.integers(0), max_size=6))
+@given(
+    truths=st.lists(choices(), min_size=1, max_size=2), stream=st.booleans(), cuts=st.lists(st.integers(0), max_size=6)
+)
 def test_ids_and_scores_come_back_exactly(
     api: str, version: str, truths: list[Choice], stream: bool, cuts: list[int]
 ) -> None:

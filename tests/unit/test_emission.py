@@ -27,7 +27,10 @@ def spelled(text: str) -> tuple[Token, ...]:
     return tuple(Token(token_id, TOKENIZER.piece(token_id), -0.5) for token_id in found if token_id is not None)
 
 
-def emitted(choice: Choice, rules: EngineRules = EngineRules(), **sampling: object) -> EmittedChoice:
+NEWEST = EngineRules()
+
+
+def emitted(choice: Choice, rules: EngineRules = NEWEST, **sampling: object) -> EmittedChoice:
     return decode(choice, Sampling(**sampling), (), TOKENIZER, rules=rules)  # type: ignore[arg-type]
 
 

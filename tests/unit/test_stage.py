@@ -110,7 +110,9 @@ class TestPlans:
             {"stream": True, "n": 2, "temperature": 1, "return_token_ids": True},
             {"max_tokens": 2, "return_token_ids": True},
         ):
-            fast, slow = (stage(Spoken(spoken("Hello"), spoken("World", first=-1)), plans=keep) for keep in (True, False))
+            fast, slow = (
+                stage(Spoken(spoken("Hello"), spoken("World", first=-1)), plans=keep) for keep in (True, False)
+            )
             for text in ("Hi", "Hi", "Hi there", "something longer, éé", "Hi"):
                 assert body_of(slow.answer(chat(text, **body))) == body_of(fast.answer(chat(text, **body)))
 
@@ -155,4 +157,4 @@ class TestPlans:
         for number in range(MAX_PLANS + 50):
             playing.answer(post("/v1/completions", {"model": f"{number}", "prompt": "Hi", "max_tokens": 1}))
 
-        assert MAX_PLANS == len(playing._plans)  # noqa: SLF001
+        assert MAX_PLANS == len(playing._plans)

@@ -203,3 +203,29 @@ def _header_pair(text: str) -> tuple[str, str]:
     if not colon or not name.strip():
         raise UsageError(f"--header {text!r} is not K:V")
     return name.strip(), value.strip()
+
+
+SERVER_EPILOG = """Examples:
+
+\b
+  fakellm conform server --url http://127.0.0.1:8000
+  fakellm conform server --url http://127.0.0.1:30000 --layout sglang-0.5.23 --record recording"""
+
+
+@conform.command("server", epilog=SERVER_EPILOG)
+@_shared
+@click.option("--url", required=True, help="The server's root (a /v1 at its end is taken off).")
+@click.option("--model", help="The model to ask for; default: the first of /v1/models.")
+@click.option("--header", "headers", multiple=True, metavar="K:V", help="Sent with every request (repeat).")
+@click.option("--record", type=click.Path(path_type=Path), help="Write every exchange below this folder.")
+def server(**given: Any) -> int:
+    """Judge a real server: whether ids, scores, text, usage, streams and /tokenize agree with each other."""
+    from ..conform.server import ServerTarget, conform_server
+
+    target = ServerTarget(
+        url=given["url"],
+        model=given["model"],
+        headers=dict(_header_pair(text) for text in given["headers"]),
+        record=given["record"],
+    )
+    return _run(conform_server, target, _options(given), given)

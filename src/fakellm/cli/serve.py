@@ -22,8 +22,12 @@ Words after -- are the vendor's own launch options."""
 @click.command("serve", epilog=EPILOG, context_settings={"ignore_unknown_options": False})
 @click.option("--scenario", "scenario", type=click.Path(path_type=Path), help="A scenario file, or a folder of them.")
 @click.option("--layout", help="The server to look like: vendor[-version]. Default: the newest vLLM.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere than loopback the "
-              "admin API wants its token.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Where to listen; elsewhere than loopback the admin API wants its token.",
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 = any free port.")
 @click.option("--admin-port", type=click.IntRange(0, 65535), help="The admin API on a port of its own.")
 @click.option("--admin-token", envvar="FAKELLM_ADMIN_TOKEN", help="The admin API's token (or $FAKELLM_ADMIN_TOKEN).")
@@ -97,8 +101,13 @@ def serve(
     if not is_loopback(host) and admin_token is None:
         admin_token = secrets.token_urlsafe(16)
         say(f"warning: {host} can be reached from elsewhere; the admin API wants the token {admin_token}")
-    bound = Bound(host, port, admin_port, None if is_loopback(host) and admin_token is None else admin_token,
-                  max_body_mb * 1024 * 1024)
+    bound = Bound(
+        host,
+        port,
+        admin_port,
+        None if is_loopback(host) and admin_token is None else admin_token,
+        max_body_mb * 1024 * 1024,
+    )
     try:
         run_forever(house, bound)
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -45,7 +44,7 @@ def _fetch(url: str, token: str | None) -> dict[str, Any]:
         raise UsageError(f"{url!r} is not an HTTP URL", where="--url")
     request = urllib.request.Request(url, headers={"x-fakellm-admin-token": token} if token else {})
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310 - http only, see above
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
             value: Any = json.loads(answer.read())
     except urllib.error.HTTPError as refused:
         hint = "give --admin-token" if refused.code == 401 else "the admin URL ends in /_fakellm"

@@ -193,7 +193,10 @@ class Supports:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """One exchange, seen from all sides. ``siblings``: earlier turns of the same conversation, oldest first.
-    ``related``: the same case in another mode (stream/whole), for server mode's comparisons, by name."""
+    ``related``: the same call in another mode (``whole``), for server mode's comparisons. ``probes``: what further
+    calls of server mode found: ``tokenize``, ``detokenize``, ``fed-back``, ``stopped``; a probe that is not there was
+    not possible.
+    """
 
     mode: Mode
     case: Situation
@@ -205,3 +208,4 @@ class Observation:
     downstream: Downstream | None = None
     siblings: tuple[Observation, ...] = ()
     related: Mapping[str, Observation] = field(default_factory=lambda: EMPTY)
+    probes: Mapping[str, Any] = field(default_factory=lambda: EMPTY)

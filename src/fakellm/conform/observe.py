@@ -117,7 +117,8 @@ def _sent(exchange: Exchange, body: Mapping[str, Any], played: Played | None) ->
     capture = Capture()
     if played is not None:
         ask = played.ask
-        capture = read_as_sent(_inflated(data, exchange), api=ask.api, stream=ask.stream, table=_table(exchange), request=body)
+        readable = _inflated(data, exchange)
+        capture = read_as_sent(readable, api=ask.api, stream=ask.stream, table=_table(exchange), request=body)
     return Sent(
         status=exchange.wire.status,
         headers=tuple(exchange.wire.headers),
@@ -130,7 +131,7 @@ def _sent(exchange: Exchange, body: Mapping[str, Any], played: Played | None) ->
 
 def _inflated(data: bytes, exchange: Exchange) -> bytes:
     """The body without the coding that its headers name; as it is where it cannot be undone."""
-    headers = {name: value for name, value in exchange.wire.headers} if exchange.wire is not None else {}
+    headers = dict(exchange.wire.headers) if exchange.wire is not None else {}
     if headers.get("content-encoding") != "gzip":
         return data
     try:

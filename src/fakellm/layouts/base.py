@@ -20,8 +20,8 @@ from typing import Any, Protocol, runtime_checkable
 from ..ask import Ask, Request
 from ..generation import Generation
 from ..message import Rendering
-from ..told import Told
 from ..tokenizer import Tokenizer
+from ..told import Told
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -69,7 +69,7 @@ class Accessor:
 
     ``value``: prompt_token_ids | completion_token_ids | logprobs | prompt_logprobs | top_logprobs | text |
     finish_reason | usage. ``path``: keys from the top of the body or event (``choices[].logprobs.content[].logprob``;
-    ``[]`` = every element). ``flags``: the request fields that switch it on (``{"logprobs": True}``). ``messages``: which
+    ``[]`` = every element). ``flags``: the request fields that switch it on (``{"logprobs": True}``). ``messages``: what
     kinds of message carry it in streams. ``eos``: whether the terminal token is in it. ``loss``: words for what this
     place loses even when healthy, or None.
     """

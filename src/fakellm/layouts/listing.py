@@ -9,7 +9,7 @@ from .registry import all_layouts
 
 
 def layout_rows() -> list[dict[str, Any]]:
-    """Every layout as a JSON value: name, evidence, and per API and mode where each value stands and which flags ask."""
+    """Every layout as a JSON value: name, evidence, and per API and mode where values stand and which flags ask."""
     return [layout_row(layout) for layout in all_layouts()]
 
 

@@ -90,7 +90,9 @@ def find(name: str) -> Found:
             return Found(layout, _version_text(layout))
     if match is None or not known:
         names = [*vendors(), *(layout.name for layout in all_layouts())]
-        raise LayoutError(f"there is no layout {name!r}", hint=did_you_mean(name, names) or f"known: {', '.join(names)}")
+        raise LayoutError(
+            f"there is no layout {name!r}", hint=did_you_mean(name, names) or f"known: {', '.join(names)}"
+        )
     versioned = [layout for layout in known if layout.version] or list(known)
     if match["version"] is None:
         return Found(versioned[-1], _version_text(versioned[-1]))

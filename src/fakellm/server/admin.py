@@ -1,6 +1,6 @@
 """The admin API under ``/_fakellm/``: journal, truth, near misses, scenarios, reset. Never needed through a gateway.
 
-Bound elsewhere than loopback it wants its own token (header ``x-fakellm-admin-token`` or a bearer token). Every answer is
+Bound elsewhere than loopback it wants its own token (header ``x-fakellm-admin-token``, or as bearer). Every answer is
 JSON; an unknown thing is a 404 that says what there is.
 """
 

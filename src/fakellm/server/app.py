@@ -23,7 +23,7 @@ FAKE: Final = web.AppKey("fake", Fake)
 def make_app(
     fake: Fake, *, max_body_bytes: int = MAX_BODY_BYTES, into: web.Application | None = None
 ) -> web.Application:
-    """An application that serves this fake; ``into``: add to this one, after the routes it has (``admin.add_admin``)."""
+    """An application that serves this fake; ``into``: add to this one, after the routes it has."""
     app = into if into is not None else web.Application(client_max_size=max_body_bytes)
     app[FAKE] = fake
     app.router.add_route("*", "/{path:.*}", handle)
@@ -50,7 +50,7 @@ async def handle(request: web.Request) -> web.StreamResponse:
     try:
         heard = await read(request)
     except web.HTTPRequestEntityTooLarge:
-        limit = request.app._client_max_size  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        limit = request.app._client_max_size  # pyright: ignore[reportPrivateUsage]
         return await _plain(problem_wire(413, f"the body is larger than {limit} bytes", "body_too_large"))
     answer, exchange = fake.answer(heard)
     try:

@@ -86,8 +86,10 @@ async def serving(house: House, bound: Bound = Bound()) -> AsyncGenerator[Listen
     """A server for as long as the context lasts; on leaving, answers in flight get ``DRAIN_SECONDS`` to end."""
     main_socket = _socket(bound.host, bound.port)
     admin_socket: socket.socket | None = None
-    app = make_app_with_admin(house, bound) if bound.admin_port is None else make_app(
-        house.fake, max_body_bytes=bound.max_body_bytes
+    app = (
+        make_app_with_admin(house, bound)
+        if bound.admin_port is None
+        else make_app(house.fake, max_body_bytes=bound.max_body_bytes)
     )
     runners = [_runner(app)]
     try:

@@ -9,7 +9,7 @@ from ...errors import UsageError, did_you_mean
 from ..check import Check
 from .presence import usable
 
-MODULES = ("alignment", "values", "presence", "choices", "outcomes", "requests", "turns")
+MODULES = ("alignment", "values", "presence", "choices", "outcomes", "requests", "turns", "server")
 """The families, in the order in which reports list them."""
 
 

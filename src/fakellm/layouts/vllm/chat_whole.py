@@ -64,7 +64,7 @@ class ChatBody(Answer):
         return row
 
     def _finish_reason(self, choice: ToldChoice) -> str | None:
-        """A call that the model chose ends in tool_calls whatever the engine said; ``required`` only where it stopped."""
+        """A call of the model's choice ends in tool_calls whatever the engine said; ``required`` where it stopped."""
         called = any(part.kind == "tool" for part in choice.parts or ())
         choice_kind = self.parsing.choice
         if (choice_kind == "auto" and called) or (choice_kind == "required" and choice.finish_reason == "stop"):

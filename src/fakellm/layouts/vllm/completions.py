@@ -43,7 +43,7 @@ class _Completions:
     told: Told
     ask: Ask
     facts: AnswerFacts
-    lengths: dict[int, int] = field(default_factory=lambda: {})
+    lengths: dict[int, int] = field(default_factory=dict)
 
     def whole(self) -> Rendering:
         shape = self.facts.shape
@@ -51,7 +51,11 @@ class _Completions:
             return json_answer(ENGINE_FAILURE, status=500)
         details = None
         if self.facts.prompt_details:
-            details = {**cached_details(self.told, "cached_tokens"), "created_cache_tokens": None, "multimodal_tokens": None}
+            details = {
+                **cached_details(self.told, "cached_tokens"),
+                "created_cache_tokens": None,
+                "multimodal_tokens": None,
+            }
         body: dict[str, Any] = {
             "id": self.facts.id,
             "object": "text_completion",
@@ -95,9 +99,7 @@ class _Completions:
             return ""
         return prompt.text or ""
 
-    def _logprobs(
-        self, prompt: ToldPrompt, scores: Sequence[Score | None] | None, start: int
-    ) -> dict[str, Any] | None:
+    def _logprobs(self, prompt: ToldPrompt, scores: Sequence[Score | None] | None, start: int) -> dict[str, Any] | None:
         if scores is None:
             return None
         if self.ask.wants.echo:
@@ -108,7 +110,9 @@ class _Completions:
         firsts: Sequence[Score | None] = self.ask.options.get("first_prompt_scores", ())
         place = self.told.prompts.index(prompt)
         first = firsts[place] if place < len(firsts) else None
-        return tuple(first if score is None and place == 0 else score for place, score in enumerate(prompt.scores or ()))
+        return tuple(
+            first if score is None and place == 0 else score for place, score in enumerate(prompt.scores or ())
+        )
 
     @staticmethod
     def _prompt_ids(prompt: ToldPrompt) -> list[Any] | None:

@@ -74,9 +74,7 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
 def make_prompts(values: Mapping[str, Any], running: Running) -> tuple[Prompt, ...]:
     """A string, a list of strings, a list of ids or a list of lists of ids."""
     given: Any = values.get("prompt")
-    if isinstance(given, str):
-        given = [given]
-    elif given and isinstance(given[0], int):
+    if isinstance(given, str) or (given and isinstance(given[0], int)):
         given = [given]
     special = values.get("add_special_tokens", True) is not False
     return tuple(_prompt(one, running, special) for one in given or ())

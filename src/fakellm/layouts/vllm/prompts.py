@@ -38,7 +38,9 @@ def _template_message(message: Mapping[str, Any], parts: bool) -> dict[str, Any]
         texts = [_part_text(part) for part in cast(list[Any], content)]
         out["content"] = [{"type": "text", "text": text} for text in texts] if parts else "\n".join(texts)
     elif parts and content is not None:
-        out["content"] = [{"type": "text", "text": content}] if content != "" or message.get("role") != "assistant" else []
+        out["content"] = (
+            [{"type": "text", "text": content}] if content != "" or message.get("role") != "assistant" else []
+        )
     elif content is not None or message.get("role") != "assistant":
         out["content"] = content if content is not None else ""
     else:

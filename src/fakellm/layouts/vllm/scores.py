@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ...generation import Candidate, Token
-from ...told import Score
 from ...tokenizer import Tokenizer
+from ...told import Score
 
 BROKEN = "�"
 MIN_LOGPROB = -9999.0
@@ -19,7 +19,7 @@ MIN_LOGPROB = -9999.0
 
 
 class Speller:
-    """Token texts of one tokenizer by one version's repair rule; bounded memory, shared by all requests of a station."""
+    """Token texts of one tokenizer by one version's repair rule; bounded memory, shared by all requests."""
 
     def __init__(self, tokenizer: Tokenizer, repair_context: int) -> None:
         self._tokenizer = tokenizer

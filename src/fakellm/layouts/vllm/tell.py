@@ -14,8 +14,8 @@ from typing import Any, Protocol
 from ...ask import Ask
 from ...emission import EmittedChoice, EngineRules, decode, immediately
 from ...generation import Generation, Token
-from ...told import Part, Score, Told, ToldChoice, ToldPrompt, ToldStep, Usage
 from ...tokenizer import Tokenizer
+from ...told import Part, Score, Told, ToldChoice, ToldPrompt, ToldStep, Usage
 from .scores import Speller, told_score
 from .shape import Shape
 
@@ -160,7 +160,7 @@ def _told_choice(
         stop_reason=emitted.stop_reason,
         parts=None if view is None else view.whole,
         failure=emitted.failure,
-        extras={**generation.extras, "calls_begun": True} if view is not None and view.calls_begun else generation.extras,
+        extras={**generation.extras, "calls_begun": True} if view and view.calls_begun else generation.extras,
     )
 
 

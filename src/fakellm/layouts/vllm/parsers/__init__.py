@@ -6,7 +6,7 @@ choice's text and steps to them. Adding a parser: one module with the shape of `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....emission import EmittedChoice

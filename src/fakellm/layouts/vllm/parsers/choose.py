@@ -23,6 +23,8 @@ REASONING = ("deepseek_r1", "qwen3")
 GRAMMAR_TOOLS = ("qwen3_coder", "qwen3_xml")
 TOOLS = ("hermes", *GRAMMAR_TOOLS)
 
+NO_SCHEMAS: Schemas = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -33,7 +35,7 @@ class Asked:
     choice: str = "none"
     name: str = ""
     tools: bool = False
-    schemas: Schemas = field(default_factory=lambda: {})
+    schemas: Schemas = field(default_factory=lambda: NO_SCHEMAS)
     include_reasoning: bool = True
     thinking: bool = True
     prompt_ended: bool = False
@@ -53,7 +55,7 @@ def asked_of(values: Mapping[str, Any]) -> Asked:
         kind, name = "named", str((named.get("function") or named).get("name", ""))
     elif tools and choice in (None, "auto", "required"):
         kind = "required" if choice == "required" else "auto"
-    variables = values.get("chat_template_kwargs") or {}
+    variables: Mapping[str, Any] = values.get("chat_template_kwargs") or {}
     return Asked(
         choice=kind,
         name=name,
@@ -68,8 +70,8 @@ def _schemas(tools: Any) -> Schemas:
     found: dict[str, Mapping[str, Any]] = {}
     for tool in tools:
         function: Mapping[str, Any] = tool.get("function") or tool
-        parameters: Any = function.get("parameters") or {}
-        properties: Any = parameters.get("properties") if isinstance(parameters, Mapping) else None
+        parameters: Mapping[str, Any] = function.get("parameters") or {}
+        properties: Any = parameters.get("properties")
         if isinstance(properties, Mapping) and function.get("name"):
             rows = cast("Mapping[str, Any]", properties)
             found[str(function["name"])] = {key: row for key, row in rows.items() if isinstance(row, Mapping)}

@@ -18,11 +18,11 @@ from ....told import Part
 
 @dataclass(slots=True)
 class Call:
-    """One element of ``delta.tool_calls``. ``function``: the members ``name`` and ``arguments`` as they were assigned; a
-    call with a name starts one (it gets an id). ``nulls``: id and type are written as null."""
+    """One element of ``delta.tool_calls``. ``function``: the members ``name`` and ``arguments`` as they were assigned;
+    one with a name starts a call (and gets an id). ``nulls``: id and type are written as null."""
 
     index: int
-    function: dict[str, str | None] = field(default_factory=lambda: {})
+    function: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
     nulls: bool = False
 
     @property
@@ -49,8 +49,8 @@ class Whole:
 
 
 def to_parts(delta: Delta | None) -> tuple[Part, ...]:
-    """A delta as parts, in the order in which streams of Responses split it: reasoning, content, calls. None (the parser
-    made no message of the step) has no parts."""
+    """A delta as parts, in the order in which Responses streams split it: reasoning, content, calls. None (no message
+    was made of the step) has no parts."""
     if delta is None:
         return ()
     parts: list[Part] = []

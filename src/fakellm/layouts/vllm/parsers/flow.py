@@ -30,8 +30,8 @@ class Plain:
 
 
 class Phases:
-    """0.24 and later. ``grammar``: are the parsers grammars (reasoning, tools; one that is missing does not object); ``forced_json``: forced
-    tool choice is read as JSON, not by the tool parser."""
+    """0.24 and later. ``grammar``: are the parsers grammars (reasoning, tools; one that is missing does not object);
+    ``forced_json``: forced tool choice is read as JSON, not by the tool parser."""
 
     def __init__(
         self,

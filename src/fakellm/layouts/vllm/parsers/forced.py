@@ -28,12 +28,11 @@ def required_calls(text: str) -> list[tuple[str, str]]:
         return []
     calls: list[tuple[str, str]] = []
     for call in cast("list[Any]", read):
-        if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+        members = cast("dict[str, Any]", call) if isinstance(call, dict) else {}
+        name, parameters = members.get("name"), members.get("parameters")
+        if not isinstance(name, str) or not isinstance(parameters, dict | None):
             return []
-        parameters = cast("dict[str, Any]", call).get("parameters")
-        if parameters is not None and not isinstance(parameters, dict):
-            return []
-        calls.append((call["name"], json.dumps(parameters, ensure_ascii=False)))
+        calls.append((name, json.dumps(parameters, ensure_ascii=False)))
     return calls
 
 
@@ -74,17 +73,17 @@ class Required:
             return None
         calls = cast("list[Any]", read)
         _, ends_call = self._inside(text, before)
-        call = calls[-1]
-        if not isinstance(call, dict) or not (ends_call or ("name" in call and "parameters" in call)):
+        call = _object(calls[-1])
+        if not (ends_call or ("name" in call and "parameters" in call)):
             self._named = False
             return None
         if self._named:
             fresh, _ = self._inside(text, before)
             return {"calls": [Call(len(calls) - 1, {"name": None, "arguments": fresh})]} if fresh else None
         if ends_call and "parameters" not in call and len(calls) > 1:
-            call = calls[-2]
+            call = _object(calls[-2])
         self._named = True
-        function = {"name": call.get("name"), "arguments": self._first_arguments(before, so_far)}
+        function: dict[str, str | None] = {"name": call.get("name"), "arguments": self._first_arguments(before, so_far)}
         return {"calls": [Call(len(calls) - 1, function)]}
 
     def _first_arguments(self, before: str, so_far: str) -> str:
@@ -108,6 +107,10 @@ class Required:
             elif character == "," and not level.in_string:
                 break
         return shown, closed
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 class _Level:

@@ -19,7 +19,7 @@ _ARGUMENTS = re.compile(r'"arguments"\s*:\s*')
 
 
 def whole_calls(text: str) -> tuple[list[tuple[str, str]] | None, str | None]:
-    """The calls of a whole text (all versions): JSON that is broken, or lacks a member, leaves everything as content."""
+    """The calls of a whole text (all versions): JSON that is broken or lacks a member leaves all of it as content."""
     if OPEN not in text:
         return None, text
     try:

@@ -13,7 +13,7 @@ class ParserRules:
     """Defaults are those of 0.32.0."""
 
     flow: str = "phases"
-    """Who leads a stream from reasoning to tools: ``serving`` (up to 0.16), ``parser`` (0.20.2), ``phases`` (0.24 on)."""
+    """Who leads a stream from reasoning to tools: ``serving`` (to 0.16), ``parser`` (0.20.2), ``phases`` (0.24 on)."""
     next_step: bool = False
     """After reasoning the tool parser starts with the step that follows (up to 0.12)."""
     old_hermes: bool = False
@@ -44,8 +44,8 @@ class ParserRules:
     drops_incomplete: bool = True
     """Incomplete tool markup is dropped from whole answers as from streams (0.32)."""
     hides_reasoning: str = "always"
-    """include_reasoning: false in streams: ``never`` looked at (up to 0.20.2), ``reasoning`` (0.24: where there is some),
-    ``always`` (from 0.28: the member is null on every delta)."""
+    """include_reasoning: false in streams: ``never`` looked at (up to 0.20.2), ``reasoning`` (0.24: where there is
+    some), ``always`` (from 0.28: the member is null on every delta)."""
     named_empty: bool = True
     """A named function without any content is no call (from 0.28); before, a call without arguments, or a failure."""
     rest_with_nulls: bool = False

@@ -91,7 +91,7 @@ class Served:
         so_far, ids_so_far = state.before + text, [*state.ids_before, *ids]
         step = Step(text, ids, state.before, state.ids_before, so_far, ids_so_far)
         if self._tools is None:
-            delta = {"content": text} if self._reasoning is None else self._reasoning.step(step)
+            delta = Delta(content=text) if self._reasoning is None else self._reasoning.step(step)
         elif self._reasoning is None:
             delta = self._tools.step(step)
         else:
@@ -117,12 +117,11 @@ class Served:
                     delta, so_far = _cut(delta)
             reads_tools = state.ended and not self._next_step
         if reads_tools:
-            text, ids = step.text, step.ids
-            before, ids_before = step.before, step.ids_before
-            if not self._started:
+            if self._started:
+                delta = tools.step(Step(step.text, step.ids, step.before, step.ids_before, so_far, ids_so_far))
+            else:
                 self._started = True
-                before, ids_before, text, ids = "", [], so_far, ids_so_far
-            delta = tools.step(Step(text, ids, before, ids_before, so_far, ids_so_far))
+                delta = tools.step(Step(so_far, ids_so_far, "", (), so_far, ids_so_far))
         state.before, state.ids_before = so_far, ids_so_far
         return delta
 

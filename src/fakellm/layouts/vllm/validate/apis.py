@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from . import anthropic, batch, chat, completions, derender, responses, tokenization, tokens_in
 from .checks import Check, Rules
@@ -21,6 +22,7 @@ from .handler import (
 )
 from .records import Branches, Record, Version
 
+OwnCheck = Callable[[Mapping[str, Any], Mapping[str, Any], Rules], None]
 Fields = Callable[[Version, int], Record | Branches]
 
 
@@ -32,13 +34,12 @@ def _no_checks(version: Version) -> tuple[Check, ...]:
 class ApiReader:
     """How one API reads its body. ``fields``: the record for a version and a limit of stop strings. ``checks``: of the
     raw body, in the order they run, for a version. ``handler_checks``: of the accepted fields, before a prompt is
-    made. ``own``: a field that checks itself once it is
-    coerced, and how."""
+    made. ``own``: the check that a field's own class makes of what was sent and what it became."""
 
     fields: Fields
     checks: Callable[[Version], tuple[Check, ...]] = _no_checks
     handler_checks: tuple[HandlerCheck, ...] = (check_model,)
-    own: tuple[str, HandlerCheck] | None = None
+    own: OwnCheck | None = None
 
     def record(self, rules: Rules) -> Record | Branches:
         """The body's record under these rules."""
@@ -58,7 +59,7 @@ _COMPLETIONS = ApiReader(
 _TOKENS_IN = ApiReader(
     tokens_in.fields,
     handler_checks=(check_model, tokens_in.check_modes),
-    own=("sampling_params", tokens_in.check_params),
+    own=tokens_in.check_params,
 )
 
 API_READERS: Mapping[str, ApiReader] = {

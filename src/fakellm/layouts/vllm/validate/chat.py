@@ -6,6 +6,7 @@ spelling.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, cast
 
@@ -22,10 +23,11 @@ from .checks import (
     check_prompt_logprobs,
     check_response_format,
     check_stream_options,
+    check_structural_tag,
     check_structured_count,
     check_tool_usage,
 )
-from .flaws import Objection
+from .flaws import Crash, Objection
 from .kinds import Kind, ListOf, MapOf, Maybe, OneOf, Text, Union, Whole
 from .messages import chat_message
 from .parts import (
@@ -212,6 +214,13 @@ def transfer_fields(version: Version) -> tuple[Field, ...]:
     )
 
 
+def check_messages_iterable(body: Body, rules: Rules) -> None:
+    """From 0.20 the messages are walked over before they are looked at: what cannot be walked over is a crash."""
+    messages = body.get("messages", [])
+    if rules.version >= V20 and not isinstance(messages, list | str | dict):
+        raise Crash("TypeError", f"'{type(messages).__name__}' object is not iterable")
+
+
 def check_generation_prompt(body: Body, rules: Rules) -> None:
     if body.get("continue_final_message") and body.get("add_generation_prompt"):
         raise Objection(
@@ -233,7 +242,7 @@ def check_logprobs(body: Body, rules: Rules) -> None:
     if top is None:
         return
     check_not_negative("top_logprobs", top, rules)
-    if top != 0 and not body.get("logprobs"):
+    if (top == -1 or top > 0) and not body.get("logprobs"):
         raise Objection("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
 
 
@@ -248,17 +257,26 @@ def check_structured_with_tools(body: Body, rules: Rules) -> None:
         raise Objection("You can only either use constraints for structured outputs or tools, not both.")
 
 
-def rename_reasoning(body: Body, rules: Rules) -> None:
-    """0.24 and newer take reasoning_content in a message as reasoning."""
+def normalise_messages(body: Body, rules: Rules) -> None:
+    """From 0.20 tool calls become lists; from 0.24 a message's reasoning_content is taken as reasoning."""
     messages = body.get("messages")
-    if rules.version < V24 or not isinstance(messages, list):
+    if rules.version < V20 or not isinstance(messages, list):
         return
-    body["messages"] = [_renamed(message) for message in cast("list[Any]", messages)]
+    body["messages"] = [_renamed(_listed(message), rules) for message in cast("list[Any]", messages)]
 
 
-def _renamed(given: Any) -> Any:
+def _listed(given: Any) -> Any:
+    calls: Any = as_object(given).get("tool_calls")
+    if calls is None or isinstance(calls, list):
+        return given
+    if not isinstance(calls, str | dict):
+        raise Crash("TypeError", f"'{type(calls).__name__}' object is not iterable")
+    return {**given, "tool_calls": list(cast("Iterable[Any]", calls))}
+
+
+def _renamed(given: Any, rules: Rules) -> Any:
     message = as_object(given)
-    if "reasoning_content" not in message:
+    if "reasoning_content" not in message or rules.version < V24:
         return given
     renamed = {name: value for name, value in message.items() if name != "reasoning_content"}
     if message["reasoning_content"] is not None and renamed.get("reasoning") is None:
@@ -271,6 +289,7 @@ def checks(version: Version) -> tuple[Check, ...]:
     salt_first = (check_cache_salt,) if version < V28 else ()
     salt_last = (check_cache_salt,) if version >= V28 else ()
     return (
+        check_messages_iterable,
         *salt_first,
         check_generation_prompt,
         check_tool_usage,
@@ -279,6 +298,7 @@ def checks(version: Version) -> tuple[Check, ...]:
         check_logprobs,
         check_stream_options,
         check_response_format,
-        rename_reasoning,
+        check_structural_tag,
+        normalise_messages,
         *salt_last,
     )

@@ -14,6 +14,8 @@ from ..launch import Settings
 from ..options import V12, V16, V24, V28
 from ..traits import Traits, Version
 from .flaws import Crash, Objection
+from .kinds import Flaws, Union
+from .parts import STRUCTURAL_TAGS
 
 Body = dict[str, Any]
 Check = Callable[[Body, "Rules"], None]
@@ -88,7 +90,7 @@ def check_prompt_logprobs(body: Body, rules: Rules) -> None:
 def check_not_negative(name: str, value: Any, rules: Rules) -> None:
     """Zero or more; from 0.12 also -1, the whole vocabulary."""
     need_number(value)
-    if value >= 0 or (value == -1 and rules.version >= V12):
+    if not value < 0 or (value == -1 and rules.version >= V12):
         return
     words = "a positive value or -1" if rules.version >= V12 else "a positive value"
     raise Objection(f"`{name}` must be {words}.", name, value)
@@ -129,6 +131,18 @@ def check_response_format(body: Body, rules: Rules) -> None:
             "When response_format type is 'json_schema', the 'json_schema' field must be provided.",
             "response_format",
         )
+
+
+def check_structural_tag(body: Body, rules: Rules) -> None:
+    """From 0.24: a structural tag has to have one of its two forms. The grammar in it is not looked at."""
+    given = body.get("response_format")
+    if rules.version >= V24 and as_object(given).get("type") == "structural_tag":
+        flaws: Flaws = []
+        Union(STRUCTURAL_TAGS).check(given, (), flaws)
+        if flaws:
+            raise Objection("Invalid response_format structural_tag specification.", "response_format")
+    if rules.version >= V24 and as_object(body.get("structured_outputs")).get("structural_tag") == "":
+        raise Objection("Invalid structured_outputs structural_tag specification.", "structured_outputs")
 
 
 def check_cache_salt(body: Body, rules: Rules) -> None:

@@ -20,6 +20,7 @@ from .checks import (
     check_prompt_logprobs,
     check_response_format,
     check_stream_options,
+    check_structural_tag,
     check_structured_count,
     need_number,
 )
@@ -204,6 +205,7 @@ def checks(version: Version) -> tuple[Check, ...]:
         check_guided_count,
         check_structured,
         check_response_format,
+        check_structural_tag,
         fill_max_tokens,
         *salt_last,
     )

@@ -248,12 +248,14 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list. ``lazy``: an iterable field, whose items nobody looks at while the request is validated."""
+    """A list. ``lazy``: an iterable field, whose items nobody looks at while the request is validated. ``pair``: two
+    items, no more and no less."""
 
     item: Kind
     at_least: int | None = None
     at_most: int | None = None
     lazy: bool = False
+    pair: bool = False
 
     @property
     def label(self) -> str:
@@ -271,9 +273,12 @@ class ListOf:
             flaws.append(Flaw("iterable_type", path, "Input should be iterable", value))
             return value
         if not isinstance(value, list):
-            flaws.append(Flaw("list_type", path, "Input should be a valid list", value))
+            noun = "tuple" if self.pair else "list"
+            flaws.append(Flaw(f"{noun}_type", path, f"Input should be a valid {noun}", value))
             return value
         items = cast("list[Any]", value)
+        if self.pair:
+            return self._check_pair(items, path, flaws)
         if self.at_most is not None and len(items) > self.at_most:
             flaws.append(self._length_flaw("too_long", "at most", "max_length", self.at_most, items, path))
             return items
@@ -283,6 +288,16 @@ class ListOf:
             flaws.append(self._length_flaw("too_short", "at least", "min_length", self.at_least, items, path))
         return checked
 
+    def _check_pair(self, items: list[Any], path: Path, flaws: Flaws) -> list[Any]:
+        checked = [self.item.check(item, (*path, index), flaws) for index, item in enumerate(items[:2])]
+        for index in range(len(items), 2):
+            flaws.append(Flaw("missing", (*path, index), "Field required", items))
+        if len(items) > 2:
+            context = {"field_type": "Tuple", "max_length": 2, "actual_length": len(items)}
+            message = f"Tuple should have at most 2 items after validation, not {len(items)}"
+            flaws.append(Flaw("too_long", path, message, items, context))
+        return checked
+
     @staticmethod
     def _length_flaw(kind: str, words: str, name: str, limit: int, items: list[Any], path: Path) -> Flaw:
         message = f"List should have {words} {_count(limit, 'item')} after validation, not {len(items)}"
@@ -290,14 +305,34 @@ class ListOf:
 
 
 @dataclass(frozen=True, slots=True)
-class MapOf:
-    """An object with values of one kind."""
+class InstanceOf:
+    """An object of the server's own class, which no JSON value ever is."""
 
-    item: Kind
+    name: str
 
     @property
     def label(self) -> str:
-        return f"dict[str,{self.item.label}]"
+        return f"is-instance[{self.name}]"
+
+    def exact(self, value: Any) -> bool:
+        return False
+
+    def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
+        message = f"Input should be an instance of {self.name}"
+        flaws.append(Flaw("is_instance_of", path, message, value, {"class": self.name}))
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """An object with values of one kind. ``key``: the label of its keys."""
+
+    item: Kind
+    key: str = "str"
+
+    @property
+    def label(self) -> str:
+        return f"dict[{self.key},{self.item.label}]"
 
     def exact(self, value: Any) -> bool:
         if not isinstance(value, dict):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from ..options import V12, V24, V32
+from ..options import V12, V24, V28, V32
+from .content_parts import content_part
 from .kinds import Kind, ListOf, Maybe, OneOf, Text, Union
 from .parts import ANYTHING, MAYBE_TEXT, TEXT
 from .records import OMITTED, REQUIRED, Field, Record, Version
+from .sdk_shapes import shapes
 
 
 def shape(name: str, *fields: Field) -> Record:
@@ -90,17 +92,6 @@ _FUNCTION = shape(
     Field("name", TEXT, REQUIRED),
     _role("function"),
 )
-_CUSTOM = shape(
-    "CustomChatCompletionMessageParam",
-    Field("role", TEXT, REQUIRED),
-    Field("content", Union((TEXT, ListOf(ANYTHING))), OMITTED),
-    _NAME,
-    Field("tool_call_id", MAYBE_TEXT, OMITTED),
-    Field("tool_calls", Maybe(ListOf(ANYTHING)), OMITTED),
-    Field("reasoning", MAYBE_TEXT, OMITTED, since=V12),
-    Field("tools", Maybe(ListOf(ANYTHING)), OMITTED, since=V24),
-    Field("task", MAYBE_TEXT, OMITTED, since=V32),
-)
 _HARMONY = Record(
     "Message",
     (
@@ -113,7 +104,32 @@ _HARMONY = Record(
 )
 
 
+_CALL, _TOOL_DEFINITION = shapes(
+    """
+ChatCompletionMessageFunctionToolCallParam id:s function:dict type:=function
+ChatCompletionFunctionToolParam function:dict type:=function
+""",
+    "dictionary",
+)
+
+
+def _custom(version: Version) -> Record:
+    """vLLM's own message, for any role."""
+    return shape(
+        "CustomChatCompletionMessageParam",
+        Field("role", TEXT, REQUIRED),
+        Field("content", Union((TEXT, ListOf(content_part(version)))), OMITTED),
+        _NAME,
+        Field("tool_call_id", MAYBE_TEXT, OMITTED),
+        Field("tool_calls", Maybe(ListOf(_CALL, lazy=True)), OMITTED, until=V28),
+        Field("tool_calls", Maybe(ListOf(_CALL)), OMITTED, since=V28),
+        Field("reasoning", MAYBE_TEXT, OMITTED, since=V12),
+        Field("tools", Maybe(ListOf(_TOOL_DEFINITION)), OMITTED, since=V24),
+        Field("task", MAYBE_TEXT, OMITTED, since=V32),
+    ).at(version)
+
+
 @cache
 def chat_message(version: Version) -> Kind:
     """One message of a chat request."""
-    return Union((_DEVELOPER, _SYSTEM, _USER, _ASSISTANT, _TOOL, _FUNCTION, _CUSTOM.at(version), _HARMONY))
+    return Union((_DEVELOPER, _SYSTEM, _USER, _ASSISTANT, _TOOL, _FUNCTION, _custom(version), _HARMONY))

@@ -67,6 +67,9 @@ _OLD_STRUCTURAL_TAG = model(
 )
 
 
+STRUCTURAL_TAGS: tuple[Kind, ...] = (_OLD_STRUCTURAL_TAG, _STRUCTURAL_TAG)
+
+
 def response_format(version: Version) -> Kind:
     if version < V12:
         return Union((_RESPONSE_FORMAT, _OLD_STRUCTURAL_TAG))

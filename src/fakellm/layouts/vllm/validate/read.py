@@ -18,7 +18,6 @@ from ..traits import Traits
 from .apis import API_READERS, ApiReader
 from .checks import Rules
 from .flaws import Crash, Flaw, FlawedBody, Objection, Refusal
-from .handler import HandlerCheck
 from .places import place_of
 from .records import Branches, Record
 from .spelling import check_as_flaw, error_body, spell_crash, spell_flaws, spell_for, spell_note, spell_objection
@@ -105,23 +104,10 @@ def check_body(
     if flaws:
         raise FlawedBody(flaws)
     if reader.own is not None:
-        _check_own(*reader.own, amended, values, rules)
+        reader.own(amended, values, rules)
     if "messages" in amended:
         values["messages"] = amended["messages"]
     return body, values, record
-
-
-def _check_own(
-    name: str, check: HandlerCheck, sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rules
-) -> None:
-    """The check that a field's own class makes: an objection of its own, or in old versions a flaw of the field."""
-    try:
-        check(values, rules)
-    except Objection as objection:
-        if not rules.traits.checks_in_schema:
-            raise
-        flaw = check_as_flaw(objection, sent[name], rules.traits, ("body", name))
-        raise FlawedBody([flaw], objection.parameter) from None
 
 
 def _json_body(request: Request, rules: Rules) -> Any:

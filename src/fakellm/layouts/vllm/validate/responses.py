@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from ..options import V12, V16, V20, V24, V28, V32
 from .chat import payload_fields, transfer_fields
 from .checks import Body, Check, Rules, as_list, as_object, check_cache_salt
-from .flaws import Objection
+from .flaws import Crash, Objection
 from .handler import EMPTY_CONVERSATION, prompt_objection
-from .kinds import Kind, ListOf, MapOf, Maybe, Number, OneOf, Union, Whole
+from .kinds import Checked, Kind, ListOf, MapOf, Maybe, Number, OneOf, Union, Whole
 from .parts import (
-    ANYTHING,
     FLAG,
     INT64_MAX,
     INT64_MIN,
@@ -35,7 +34,7 @@ from .parts import (
     xargs,
 )
 from .records import REQUIRED, Field, Record, Version
-from .sdk_shapes import INPUT_ITEM, TOOL, TOOL_CHOICE
+from .sdk_shapes import HISTORY_ITEM, INPUT_ITEM, TOOL, TOOL_CHOICE
 
 INCLUDABLE = (
     "code_interpreter_call.outputs",
@@ -83,8 +82,10 @@ def _penalty(name: str) -> Field:
     return Field(name, Maybe(Number(-2.0, 2.0)), since=V20)
 
 
-def _input() -> Kind:
-    return Union((TEXT, ListOf(INPUT_ITEM)))
+def _input(version: Version) -> Kind:
+    label = f"function-before[_default_input_image_details(), {INPUT_ITEM.label}]"
+    item = Checked(INPUT_ITEM, label=label) if version >= V32 else INPUT_ITEM
+    return Union((TEXT, ListOf(item)))
 
 
 @cache
@@ -95,7 +96,7 @@ def fields(version: Version, stop_limit: int) -> Record:
         (
             Field("background", MAYBE_FLAG, False),
             Field("include", Maybe(ListOf(OneOf(INCLUDABLE)))),
-            Field("input", _input(), REQUIRED),
+            Field("input", _input(version), REQUIRED),
             Field("instructions", MAYBE_TEXT),
             Field("max_output_tokens", MAYBE_WHOLE),
             Field("max_tool_calls", MAYBE_WHOLE),
@@ -135,7 +136,7 @@ def fields(version: Version, stop_limit: int) -> Record:
             *payload_fields(),
             transfer_fields(version)[0],
             Field("enable_response_messages", FLAG, False, since=V12),
-            Field("previous_input_messages", Maybe(ListOf(ANYTHING)), since=V12),
+            Field("previous_input_messages", Maybe(ListOf(HISTORY_ITEM)), since=V12),
             Field("structured_outputs", Maybe(structured_outputs(version)), since=V20),
             Field("repetition_penalty", MAYBE_NUMBER, since=V16),
             Field("seed", SEED, since=V16),
@@ -154,7 +155,10 @@ def check_tools(body: Body, rules: Rules) -> None:
     """From 0.20: without tools the choice becomes none; required and named choices need their tools."""
     if rules.version < V20:
         return
-    tools = as_list(body.get("tools"))
+    given: Any = body.get("tools")
+    if given is not None and not isinstance(given, list | str | dict):
+        raise Crash("TypeError", f"object of type '{type(given).__name__}' has no len()")
+    tools = list(cast("Sequence[Any]", given or ()))
     choice = body.get("tool_choice", "auto")
     named_kinds = ("function", "custom") if rules.version >= V32 else ("function",)
     named = as_object(choice).get("type") in named_kinds
@@ -193,6 +197,13 @@ def check_tool_formats(body: Body, rules: Rules) -> None:
             )
 
 
+def spread_input(body: Body, rules: Rules) -> None:
+    """From 0.12 an object as input is walked over: its names become the items."""
+    given = body.get("input")
+    if rules.version >= V12 and isinstance(given, dict):
+        body["input"] = list(as_object(given))
+
+
 def check_prompt_template(body: Body, rules: Rules) -> None:
     if body.get("prompt") is not None:
         raise Objection("prompt template is not supported", "prompt")
@@ -206,15 +217,15 @@ def check_background(body: Body, rules: Rules) -> None:
 
 def checks(version: Version) -> tuple[Check, ...]:
     """The checks in the order they run."""
-    salt_early = (check_cache_salt,) if version < V28 else ()
-    salt_last = (check_cache_salt,) if version >= V28 else ()
+    salt = (check_cache_salt,)
     return (
         check_tools,
         check_tool_formats,
-        *salt_early,
+        spread_input,
+        *(salt if version < V28 else ()),
         check_prompt_template,
         check_background,
-        *salt_last,
+        *(salt if version >= V32 else ()),
     )
 
 

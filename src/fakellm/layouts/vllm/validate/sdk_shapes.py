@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .kinds import Kind, ListOf, Maybe, OneOf, Union
+from .kinds import Kind, ListOf, MapOf, Maybe, OneOf, Union
 from .parts import ANYTHING, FLAG, OBJECT, TEXT, WHOLE
 from .records import OMITTED, REQUIRED, Field, Record
 
@@ -152,16 +152,20 @@ def _field(word: str, absent: object) -> Field:
     return Field(name.removesuffix("-"), _kind(code), absent if optional else REQUIRED)
 
 
-def _shapes(rows: str, nature: str) -> tuple[Record, ...]:
+def shapes(rows: str, nature: str) -> tuple[Record, ...]:
+    """The records of a table of rows; ``nature`` as :class:`Record` has it."""
     absent = OMITTED if nature == "dictionary" else None
     lines = [row.split() for row in re.split(r"\n(?! )", rows.strip().replace("|\n    ", "|"))]
     return tuple(Record(line[0], tuple(_field(word, absent) for word in line[1:]), nature) for line in lines)
 
 
-TOOL = Union(_shapes(_TOOLS, "model"))
+TOOL = Union(shapes(_TOOLS, "model"))
 """One tool of a Responses request."""
 
-TOOL_CHOICE = Union((OneOf(("none", "auto", "required")), *_shapes(_CHOICES, "model")))
+TOOL_CHOICE = Union((OneOf(("none", "auto", "required")), *shapes(_CHOICES, "model")))
 
-INPUT_ITEM = Union((*_shapes(_ITEMS, "dictionary"), Union(_shapes(_OUTPUTS, "model"))))
+INPUT_ITEM = Union((*shapes(_ITEMS, "dictionary"), Union(shapes(_OUTPUTS, "model"))))
 """One input item: what the SDK lets a client send, or what a server sent."""
+
+HISTORY_ITEM = Union((*shapes("Message author:any content:any", "model"), MapOf(ANYTHING, key="any")))
+"""One earlier message, as the server handed it out."""

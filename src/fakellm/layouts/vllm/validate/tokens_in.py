@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from ..options import V16, V20, V24, V28, V32
 from .chat import transfer_fields
-from .checks import Rules, as_object
-from .flaws import Objection, Path
-from .kinds import Checked, Flaws, Kind, ListOf, MapOf, Maybe, OneOf, Union, Whole
+from .checks import Check, Rules, as_object, check_cache_salt
+from .flaws import FlawedBody, Objection, Path
+from .kinds import Checked, Flaws, InstanceOf, Kind, ListOf, MapOf, Maybe, OneOf, Union, Whole
 from .parts import (
     ANYTHING,
     FLAG,
@@ -29,21 +30,27 @@ from .parts import (
     REPETITION,
     TEXT,
     WHOLE,
-    model,
     stream_options,
     structured_outputs,
     value_flaw,
 )
 from .records import REQUIRED, Field, Record, Version
 from .sampling import check_sampling, tokens_in_params
+from .spelling import check_as_flaw
 
+EMPTY_OBJECT: Mapping[str, Any] = MappingProxyType({})
 DEFAULT_TOKENS = 16
 """Up to 0.20, when none is asked for; newer ones go to the end of the context."""
 
 
+SPELLED_OUT = "function-after[_validate_msgspec(), typed-dict]"
+"""The label of sampling parameters that came as an object."""
+_INSTANCE = InstanceOf("SamplingParams")
+
+
 def _sampling_params(version: Version) -> Kind:
-    return Record(
-        "SamplingParams",
+    record = Record(
+        SPELLED_OUT,
         (
             Field("n", WHOLE, 1),
             Field("presence_penalty", NUMBER, 0.0),
@@ -84,7 +91,20 @@ def _sampling_params(version: Version) -> Kind:
             Field("routed_experts_prompt_start", WHOLE, 0, since=V24),
             Field("trace_decode_token_ids", MAYBE_WHOLES, since=V32),
         ),
+        nature="dictionary",
     ).at(version)
+    return Union((_INSTANCE, record))
+
+
+_RANGE = Record("PlaceholderRangeInfo", (Field("offset", WHOLE, REQUIRED), Field("length", WHOLE, REQUIRED)))
+_FEATURES = Record(
+    "MultiModalFeatures",
+    (
+        Field("mm_hashes", MapOf(ListOf(TEXT)), REQUIRED),
+        Field("mm_placeholders", MapOf(ListOf(_RANGE)), REQUIRED),
+        Field("kwargs_data", Maybe(MapOf(ListOf(MAYBE_TEXT)))),
+    ),
+)
 
 
 def _not_negative(value: list[int], path: Path, flaws: Flaws) -> list[int]:
@@ -102,16 +122,16 @@ def _token_ids(version: Version) -> Kind:
 def fields(version: Version, stop_limit: int) -> Record:
     """The request as a version knows it (from 0.12)."""
     salt, kv, ec = transfer_fields(version)
-    kwargs = model(Field("chat_template_kwargs", MAYBE_OBJECT))
+    kwargs = Record("ReasoningParserKwargs", (Field("chat_template_kwargs", OBJECT, EMPTY_OBJECT),), strict=True)
     return Record(
         "GenerateRequest",
         (
             Field("request_id", TEXT),
             Field("token_ids", _token_ids(version), REQUIRED),
             Field("assistant_tokens_mask", MAYBE_WHOLES, since=V28, until=V32),
-            Field("token_offsets", Maybe(ListOf(ListOf(WHOLE))), since=V28),
+            Field("token_offsets", Maybe(ListOf(ListOf(WHOLE, pair=True))), since=V28),
             Field("features", MAYBE_TEXT, until=V20),
-            Field("features", MAYBE_OBJECT, since=V20),
+            Field("features", Maybe(_FEATURES), since=V20),
             Field("content_parts", Maybe(ListOf(OBJECT)), since=V28),
             Field("sampling_params", _sampling_params(version), REQUIRED),
             Field("model", MAYBE_TEXT),
@@ -152,6 +172,21 @@ def check_modes(values: Mapping[str, Any], rules: Rules) -> None:
         )
 
 
-def check_params(values: Mapping[str, Any], rules: Rules) -> None:
-    """The sampling parameters check themselves while the body is read."""
-    check_sampling(tokens_in_params(as_object(values.get("sampling_params")), rules), rules)
+def check_params(sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rules) -> None:
+    """The sampling parameters check themselves while the body is read: in old versions a flaw of the field."""
+    try:
+        check_sampling(tokens_in_params(as_object(values.get("sampling_params")), rules), rules)
+    except Objection as objection:
+        if not rules.traits.checks_in_schema:
+            raise
+        given = sent["sampling_params"]
+        place: Path = ("body", "sampling_params")
+        flaws: Flaws = []
+        _INSTANCE.check(given, (*place, _INSTANCE.label), flaws)
+        flaws.append(check_as_flaw(objection, given, rules.traits, (*place, SPELLED_OUT)))
+        raise FlawedBody(flaws, objection.parameter) from None
+
+
+def checks(version: Version) -> tuple[Check, ...]:
+    """0.32 looks at the cache salt first."""
+    return (check_cache_salt,) if version >= V32 else ()

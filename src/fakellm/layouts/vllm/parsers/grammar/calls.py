@@ -31,8 +31,8 @@ class _Slot:
 
 
 class Calls:
-    """The deltas of one answer. ``strips``: values lose all blanks around them (0.24), not only the template's newlines.
-    ``suppressed``: tool choice is none, calls are left out."""
+    """The deltas of one answer. ``strips``: values lose all blanks around them (0.24), not only the newlines of the
+    template. ``suppressed``: tool choice is none, calls are left out."""
 
     def __init__(self, schemas: Schemas, *, strips: bool = False, suppressed: bool = False) -> None:
         self._schemas = schemas
@@ -180,7 +180,7 @@ def _merged(calls: list[Call]) -> list[Call]:
 
 
 def _safe_beginning(written: str, growing: set[str] | None) -> str:
-    """How much of unfinished JSON cannot change: up to the last member's value, and of a string value its text so far."""
+    """How much of unfinished JSON cannot change: up to the last value, and of a string value its text so far."""
     place, key = _last_member(written)
     if place < 0:
         return ""

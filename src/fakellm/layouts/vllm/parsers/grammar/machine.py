@@ -1,6 +1,7 @@
 """The states of the qwen3 format, and what every mark means in each: text and ids in, events out.
 
-    REASONING --</think>--> CONTENT --<tool_call>--> PREAMBLE --<function=--> NAME -->--> ARGUMENTS --</function>--> BETWEEN
+    REASONING --</think>--> CONTENT --<tool_call>--> PREAMBLE --<function=--> NAME -->--> ARGUMENTS
+    ARGUMENTS --</function>--> BETWEEN --</tool_call>--> CONTENT
 
 A reasoning parser runs it with ``skips_tools`` (tool marks are content, but end the reasoning); a tool parser starts it
 in CONTENT. Knows no JSON and no deltas.
@@ -102,7 +103,7 @@ class Machine:
         ids = {tokenizer.id_of(MARKS[mark].encode()): mark for mark in BY_ID}
         dropped = {token_id for token_id in tokenizer.special_ids if tokenizer.piece(token_id) not in known}
         marks = {token_id: mark for token_id, mark in ids.items() if token_id is not None}
-        marks.update({token_id: DROP for token_id in dropped})
+        marks.update(dict.fromkeys(dropped, DROP))
         texts = sorted(tokenizer.piece(token_id).decode("utf-8", "replace") for token_id in dropped)
         self._strict = frozenset(marks.values())
         self._scanner = Scanner(marks, lambda token_id: tokenizer.decode([token_id], skip_special_tokens=False))
