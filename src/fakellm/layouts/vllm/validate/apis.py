@@ -58,6 +58,7 @@ _COMPLETIONS = ApiReader(
 )
 _TOKENS_IN = ApiReader(
     tokens_in.fields,
+    tokens_in.checks,
     handler_checks=(check_model, tokens_in.check_modes),
     own=tokens_in.check_params,
 )

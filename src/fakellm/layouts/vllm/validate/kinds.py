@@ -325,14 +325,14 @@ class InstanceOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """An object with values of one kind. ``key``: the label of its keys."""
+    """An object with values of one kind. ``key``: the kind of its names, where they are not just text."""
 
     item: Kind
-    key: str = "str"
+    key: Kind | None = None
 
     @property
     def label(self) -> str:
-        return f"dict[{self.key},{self.item.label}]"
+        return f"dict[{self.key.label if self.key else 'str'},{self.item.label}]"
 
     def exact(self, value: Any) -> bool:
         if not isinstance(value, dict):
@@ -344,7 +344,11 @@ class MapOf:
             flaws.append(Flaw("dict_type", path, "Input should be a valid dictionary", value))
             return value
         members = cast("dict[str, Any]", value)
-        return {name: self.item.check(item, (*path, name), flaws) for name, item in members.items()}
+        checked: dict[Any, Any] = {}
+        for name, item in members.items():
+            key = self.key.check(name, (*path, name, "[key]"), flaws) if self.key else name
+            checked[key] = self.item.check(item, (*path, name), flaws)
+        return checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from functools import cache
 from ..options import V12, V24, V28, V32
 from .content_parts import content_part
 from .kinds import Kind, ListOf, Maybe, OneOf, Text, Union
-from .parts import ANYTHING, MAYBE_TEXT, TEXT
+from .parts import MAYBE_TEXT, TEXT
 from .records import OMITTED, REQUIRED, Field, Record, Version
 from .sdk_shapes import shapes
 
@@ -96,7 +96,7 @@ _HARMONY = Record(
     "Message",
     (
         Field("author", Record("Author", (Field("role", TEXT, REQUIRED), Field("name", Maybe(Text())))), REQUIRED),
-        Field("content", ListOf(ANYTHING), ()),
+        Field("content", ListOf(Record("Content", ())), ()),
         Field("channel", MAYBE_TEXT),
         Field("recipient", MAYBE_TEXT),
         Field("content_type", MAYBE_TEXT),

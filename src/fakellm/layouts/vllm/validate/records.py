@@ -79,7 +79,7 @@ class Record:
             elif field.default is not OMITTED:
                 checked[field.name] = field.default
         if self.strict:
-            for name in members.keys() - checked.keys():
+            for name in [name for name in members if name not in self.names()]:
                 message = "Extra inputs are not permitted"
                 flaws.append(Flaw("extra_forbidden", (*path, name), message, members[name]))
         return checked

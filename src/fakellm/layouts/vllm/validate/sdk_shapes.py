@@ -1,9 +1,9 @@
 """Shapes of the OpenAI SDK (3.57) that a Responses body is checked by: tools, tool choices, input items.
 
-One row a shape: name, then ``field:kind`` for every field that is required (``field-:kind`` may be left out).
+One row a shape: its name, then ``field:kind`` for every field (``field-:kind`` may be left out).
 Kinds: ``s`` text, ``i`` integer, ``b`` boolean, ``list``, ``iter`` (a lazy list), ``dict``, ``any``, ``=a|b`` one of
-some words, ``s/list`` text or a list; ``?`` = may be null. An indented line goes on with its row. What else a shape may
-hold is not looked at here.
+some words, ``s/list`` text or a list; ``?`` = may be null. An indented line goes on with its row.
+Fields of other kinds may hold anything.
 """
 
 from __future__ import annotations
@@ -16,23 +16,31 @@ from .parts import ANYTHING, FLAG, OBJECT, TEXT, WHOLE
 from .records import OMITTED, REQUIRED, Field, Record
 
 _TOOLS = """
-FunctionTool name:s type:=function
-FileSearchTool type:=file_search vector_store_ids:list
+FunctionTool name:s parameters-:dict? strict-:b? type:=function allowed_callers-:list? async-:b? defer_loading-:b?
+    description-:s? output_schema-:dict?
+FileSearchTool type:=file_search vector_store_ids:list max_num_results-:i?
 ComputerTool type:=computer
 ComputerUsePreviewTool display_height:i display_width:i environment:=windows|mac|linux|ubuntu|browser
     type:=computer_use_preview
-WebSearchTool type:=web_search|web_search_2025_08_26
-Mcp server_label:s type:=mcp
-CodeInterpreter container:any type:=code_interpreter
+WebSearchTool type:=web_search|web_search_2025_08_26 external_web_access-:b? search_context_size-:=low|medium|high?
+Mcp server_label:s type:=mcp allowed_callers-:list? authorization-:s?
+    connector_id-:=connector_dropbox|connector_gmail|connector_googlecalendar|connector_googledrive|
+    connector_microsoftteams|connector_outlookcalendar|connector_outlookemail|connector_sharepoint?
+    defer_loading-:b? headers-:dict? server_description-:s? server_url-:s? tunnel_id-:s?
+CodeInterpreter container:any type:=code_interpreter allowed_callers-:list?
 ProgrammaticToolCalling type:=programmatic_tool_calling
-ImageGeneration type:=image_generation
+ImageGeneration type:=image_generation action-:=generate|edit|auto? background-:=transparent|opaque|auto?
+    complexity-:=low|medium|high? frame_count-:i? frame_duration_ms-:i? input_fidelity-:=high|low?
+    moderation-:=auto|low? output_compression-:i? output_format-:=png|webp|jpeg|gif|svg? partial_images-:i?
+    quality-:=low|medium|high|xhigh|max|auto?
 LocalShell type:=local_shell
-FunctionShellTool type:=shell
-CustomTool name:s type:=custom
+FunctionShellTool type:=shell allowed_callers-:list?
+CustomTool name:s type:=custom allowed_callers-:list? async-:b? defer_loading-:b? description-:s?
 NamespaceTool description:s name:s tools:list type:=namespace
-ToolSearchTool type:=tool_search
-WebSearchPreviewTool type:=web_search_preview|web_search_preview_2025_03_11
-ApplyPatchTool type:=apply_patch
+ToolSearchTool type:=tool_search description-:s? execution-:=server|client?
+WebSearchPreviewTool type:=web_search_preview|web_search_preview_2025_03_11 search_content_types-:list?
+    search_context_size-:=low|medium|high?
+ApplyPatchTool type:=apply_patch allowed_callers-:list?
 """
 
 _CHOICES = """
@@ -40,7 +48,7 @@ ToolChoiceAllowed mode:=auto|required tools:list type:=allowed_tools
 ToolChoiceTypes type:=file_search|web_search_preview|computer|computer_use_preview|computer_use|
     web_search_preview_2025_03_11|image_generation|code_interpreter
 ToolChoiceFunction name:s type:=function
-ToolChoiceMcp server_label:s type:=mcp
+ToolChoiceMcp server_label:s type:=mcp name-:s?
 ToolChoiceCustom name:s type:=custom
 ToolChoiceSpecificProgrammaticToolCallingParam type:=programmatic_tool_calling
 ToolChoiceApplyPatch type:=apply_patch
@@ -48,40 +56,52 @@ ToolChoiceShell type:=shell
 """
 
 _ITEMS = """
-EasyInputMessageParam content:s/list role:=user|assistant|system|developer type-:=message
-Message content:list role:=user|system|developer type-:=message
-ResponseOutputMessageParam id:s content:iter role:=assistant status:=in_progress|completed|incomplete type:=message
+EasyInputMessageParam content:s/list role:=user|assistant|system|developer phase-:=commentary|final_answer?
+    type-:=message
+Message content:list role:=user|system|developer status-:=in_progress|completed|incomplete type-:=message
+ResponseOutputMessageParam id:s content:iter role:=assistant status:=in_progress|completed|incomplete
+    type:=message phase-:=commentary|final_answer?
 ResponseFileSearchToolCallParam id:s queries:any status:=in_progress|searching|completed|incomplete|failed
-    type:=file_search_call
+    type:=file_search_call results-:iter?
 ResponseComputerToolCallParam id:s call_id:s pending_safety_checks:iter status:=in_progress|completed|incomplete
-    type:=computer_call
-ComputerCallOutput call_id:s output:any type:=computer_call_output
+    type:=computer_call actions-:list
+ComputerCallOutput call_id:s output:any type:=computer_call_output id-:s? acknowledged_safety_checks-:iter?
+    status-:=in_progress|completed|incomplete?
 ResponseFunctionWebSearchParam id:s action:any status:=in_progress|searching|completed|incomplete|failed
     type:=web_search_call
-ResponseFunctionToolCallParam arguments:s call_id:s name:s type:=function_call
-FunctionCallOutput output:any type:=function_call_output
-ToolSearchCall arguments:any type:=tool_search_call
-ResponseToolSearchOutputItemParamParam tools:iter type:=tool_search_output
-AdditionalTools role:=developer tools:iter type:=additional_tools
-ResponseConfigurationUpdateItemParamParam type:=configuration_update
-ResponseReasoningItemParam id:s summary:iter type:=reasoning
-ResponseCompactionItemParamParam encrypted_content:s type:=compaction
+ResponseFunctionToolCallParam async-:b arguments:s call_id:s name:s type:=function_call id-:s namespace-:s
+    status-:=in_progress|completed|incomplete
+FunctionCallOutput output:any type:=function_call_output id-:s? call_id-:s? name-:s? namespace-:s?
+    status-:=in_progress|completed|incomplete?
+ToolSearchCall arguments:any type:=tool_search_call id-:s? call_id-:s? execution-:=server|client
+    status-:=in_progress|completed|incomplete?
+ResponseToolSearchOutputItemParamParam tools:iter type:=tool_search_output id-:s? call_id-:s?
+    execution-:=server|client status-:=in_progress|completed|incomplete?
+AdditionalTools role:=developer tools:iter type:=additional_tools id-:s?
+ResponseConfigurationUpdateItemParamParam type:=configuration_update id-:s?
+ResponseReasoningItemParam id:s summary:iter type:=reasoning content-:iter encrypted_content-:s?
+    status-:=in_progress|completed|incomplete
+ResponseCompactionItemParamParam encrypted_content:s type:=compaction id-:s?
 ImageGenerationCall id:s result:s? status:=in_progress|completed|generating|failed type:=image_generation_call
+    action-:=generate|edit|auto? background-:=transparent|opaque|auto? output_format-:=png|webp|jpeg|gif|svg?
+    quality-:=low|medium|high|xhigh|max|auto? revised_prompt-:s?
 ResponseCodeInterpreterToolCallParam id:s code:s? container_id:s outputs:iter?
     status:=in_progress|completed|incomplete|interpreting|failed type:=code_interpreter_call
 LocalShellCall id:s action:any call_id:s status:=in_progress|completed|incomplete type:=local_shell_call
-LocalShellCallOutput id:s output:s type:=local_shell_call_output
-ShellCall action:any call_id:s type:=shell_call
-ShellCallOutput call_id:s output:iter type:=shell_call_output
-ApplyPatchCall call_id:s operation:any status:=in_progress|completed type:=apply_patch_call
-ApplyPatchCallOutput call_id:s status:=completed|failed type:=apply_patch_call_output
-McpListTools id:s server_label:s tools:iter type:=mcp_list_tools
+LocalShellCallOutput id:s output:s type:=local_shell_call_output status-:=in_progress|completed|incomplete?
+ShellCall action:any call_id:s type:=shell_call id-:s? status-:=in_progress|completed|incomplete?
+ShellCallOutput call_id:s output:iter type:=shell_call_output id-:s? max_output_length-:i?
+    status-:=in_progress|completed|incomplete?
+ApplyPatchCall call_id:s operation:any status:=in_progress|completed type:=apply_patch_call id-:s?
+ApplyPatchCallOutput call_id:s status:=completed|failed type:=apply_patch_call_output id-:s? output-:s?
+McpListTools id:s server_label:s tools:iter type:=mcp_list_tools error-:s?
 McpApprovalRequest id:s arguments:s name:s server_label:s type:=mcp_approval_request
-McpApprovalResponse approval_request_id:s approve:b type:=mcp_approval_response
-McpCall id:s arguments:s name:s server_label:s type:=mcp_call
-ResponseCustomToolCallOutputParam call_id:s output:any type:=custom_tool_call_output
-ResponseCustomToolCallParam call_id:s input:s name:s type:=custom_tool_call
-CompactionTrigger type:=compaction_trigger
+McpApprovalResponse approval_request_id:s approve:b type:=mcp_approval_response id-:s? reason-:s?
+McpCall id:s arguments:s name:s server_label:s type:=mcp_call approval_request_id-:s? output-:s?
+    status-:=in_progress|completed|incomplete|calling|failed
+ResponseCustomToolCallOutputParam call_id:s output:any type:=custom_tool_call_output id-:s
+ResponseCustomToolCallParam async-:b call_id:s input:s name:s type:=custom_tool_call id-:s namespace-:s
+CompactionTrigger type:=compaction_trigger id-:s?
 ItemReference id:s type-:=item_reference?
 Program id:s call_id:s code:s fingerprint:s type:=program
 ProgramOutput id:s call_id:s result:s status:=completed|incomplete type:=program_output
@@ -89,43 +109,53 @@ ProgramOutput id:s call_id:s result:s status:=completed|incomplete type:=program
 
 _OUTPUTS = """
 ResponseOutputMessage id:s content:list role:=assistant status:=in_progress|completed|incomplete type:=message
+    phase-:=commentary|final_answer?
 ResponseFileSearchToolCall id:s queries:list status:=in_progress|searching|completed|incomplete|failed
-    type:=file_search_call
-ResponseFunctionToolCall arguments:s call_id:s name:s type:=function_call
-ResponseFunctionToolCallOutputItem id:s output:any status:=in_progress|completed|incomplete type:=function_call_output
+    type:=file_search_call results-:list?
+ResponseFunctionToolCall arguments:s call_id:s name:s type:=function_call id-:s? async-:b? namespace-:s?
+    status-:=in_progress|completed|incomplete?
+ResponseFunctionToolCallOutputItem id:s output:any status:=in_progress|completed|incomplete
+    type:=function_call_output call_id-:s? created_by-:s? name-:s? namespace-:s?
 ResponseFunctionWebSearch id:s action:any status:=in_progress|searching|completed|failed|incomplete
     type:=web_search_call
 ResponseComputerToolCall id:s call_id:s pending_safety_checks:list status:=in_progress|completed|incomplete
-    type:=computer_call
+    type:=computer_call actions-:list?
 ResponseComputerToolCallOutputItem id:s call_id:s output:any status:=completed|incomplete|failed|in_progress
-    type:=computer_call_output
-ResponseReasoningItem id:s summary:list type:=reasoning
+    type:=computer_call_output acknowledged_safety_checks-:list? created_by-:s?
+ResponseReasoningItem id:s summary:list type:=reasoning content-:list? encrypted_content-:s?
+    status-:=in_progress|completed|incomplete?
 Program id:s call_id:s code:s fingerprint:s type:=program
 ProgramOutput id:s call_id:s result:s status:=completed|incomplete type:=program_output
-ResponseToolSearchCall id:s arguments:any execution:=server|client status:=in_progress|completed|incomplete
-    type:=tool_search_call
-ResponseToolSearchOutputItem id:s execution:=server|client status:=in_progress|completed|incomplete tools:list
-    type:=tool_search_output
+ResponseToolSearchCall id:s arguments:any call_id-:s? execution:=server|client
+    status:=in_progress|completed|incomplete type:=tool_search_call created_by-:s?
+ResponseToolSearchOutputItem id:s call_id-:s? execution:=server|client status:=in_progress|completed|incomplete
+    tools:list type:=tool_search_output created_by-:s?
 AdditionalTools id:s role:=unknown|user|assistant|system|critic|discriminator|developer|tool tools:list
     type:=additional_tools
-ResponseCompactionItem id:s encrypted_content:s type:=compaction
-ImageGenerationCall id:s status:=in_progress|completed|generating|failed type:=image_generation_call
-ResponseCodeInterpreterToolCall id:s container_id:s status:=in_progress|completed|incomplete|interpreting|failed
-    type:=code_interpreter_call
+ResponseCompactionItem id:s encrypted_content:s type:=compaction created_by-:s?
+ImageGenerationCall id:s result-:s? status:=in_progress|completed|generating|failed type:=image_generation_call
+    action-:=generate|edit|auto? background-:=transparent|opaque|auto? output_format-:=png|webp|jpeg|gif|svg?
+    quality-:=low|medium|high|xhigh|max|auto? revised_prompt-:s?
+ResponseCodeInterpreterToolCall id:s code-:s? container_id:s outputs-:list?
+    status:=in_progress|completed|incomplete|interpreting|failed type:=code_interpreter_call
 LocalShellCall id:s action:any call_id:s status:=in_progress|completed|incomplete type:=local_shell_call
-LocalShellCallOutput id:s output:s type:=local_shell_call_output
+LocalShellCallOutput id:s output:s type:=local_shell_call_output status-:=in_progress|completed|incomplete?
 ResponseFunctionShellToolCall id:s action:any call_id:s status:=in_progress|completed|incomplete type:=shell_call
-ResponseFunctionShellToolCallOutput id:s call_id:s output:list status:=in_progress|completed|incomplete
-    type:=shell_call_output
+    created_by-:s?
+ResponseFunctionShellToolCallOutput id:s call_id:s max_output_length-:i? output:list
+    status:=in_progress|completed|incomplete type:=shell_call_output created_by-:s?
 ResponseApplyPatchToolCall id:s call_id:s operation:any status:=in_progress|completed type:=apply_patch_call
+    created_by-:s?
 ResponseApplyPatchToolCallOutput id:s call_id:s status:=completed|failed type:=apply_patch_call_output
-McpCall id:s arguments:s name:s server_label:s type:=mcp_call
-McpListTools id:s server_label:s tools:list type:=mcp_list_tools
+    created_by-:s? output-:s?
+McpCall id:s arguments:s name:s server_label:s type:=mcp_call approval_request_id-:s? output-:s?
+    status-:=in_progress|completed|incomplete|calling|failed?
+McpListTools id:s server_label:s tools:list type:=mcp_list_tools error-:s?
 McpApprovalRequest id:s arguments:s name:s server_label:s type:=mcp_approval_request
-McpApprovalResponse id:s approval_request_id:s approve:b type:=mcp_approval_response
-ResponseCustomToolCall call_id:s input:s name:s type:=custom_tool_call
+McpApprovalResponse id:s approval_request_id:s approve:b type:=mcp_approval_response reason-:s?
+ResponseCustomToolCall call_id:s input:s name:s type:=custom_tool_call id-:s? async-:b? namespace-:s?
 ResponseCustomToolCallOutputItem call_id:s output:any type:=custom_tool_call_output id:s
-    status:=in_progress|completed|incomplete
+    status:=in_progress|completed|incomplete created_by-:s?
 """
 
 _KINDS: Mapping[str, Kind] = {
@@ -167,5 +197,5 @@ TOOL_CHOICE = Union((OneOf(("none", "auto", "required")), *shapes(_CHOICES, "mod
 INPUT_ITEM = Union((*shapes(_ITEMS, "dictionary"), Union(shapes(_OUTPUTS, "model"))))
 """One input item: what the SDK lets a client send, or what a server sent."""
 
-HISTORY_ITEM = Union((*shapes("Message author:any content:any", "model"), MapOf(ANYTHING, key="any")))
+HISTORY_ITEM = Union((*shapes("Message author:any content:any", "model"), MapOf(ANYTHING, key=ANYTHING)))
 """One earlier message, as the server handed it out."""

@@ -40,7 +40,8 @@ from .spelling import check_as_flaw
 
 EMPTY_OBJECT: Mapping[str, Any] = MappingProxyType({})
 DEFAULT_TOKENS = 16
-"""Up to 0.20, when none is asked for; newer ones go to the end of the context."""
+"""What counts up to 0.20 when none is asked for (newer versions then go to the end of the context), and what the
+parameters are checked with everywhere."""
 
 
 SPELLED_OUT = "function-after[_validate_msgspec(), typed-dict]"
@@ -82,7 +83,7 @@ def _sampling_params(version: Version) -> Kind:
             Field("truncate_prompt_tokens", Maybe(Whole(-1)), until=V20),
             Field("stream_interval", MAYBE_WHOLE, since=V28),
             Field("structured_outputs", Maybe(structured_outputs(version))),
-            Field("logit_bias", Maybe(MapOf(NUMBER))),
+            Field("logit_bias", Maybe(MapOf(NUMBER, key=WHOLE))),
             Field("allowed_token_ids", MAYBE_WHOLES),
             Field("extra_args", MAYBE_OBJECT),
             Field("bad_words", Maybe(ListOf(TEXT))),
@@ -174,8 +175,11 @@ def check_modes(values: Mapping[str, Any], rules: Rules) -> None:
 
 def check_params(sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rules) -> None:
     """The sampling parameters check themselves while the body is read: in old versions a flaw of the field."""
+    params = dict(as_object(values.get("sampling_params")))
+    if "max_tokens" not in as_object(sent["sampling_params"]):
+        params["max_tokens"] = DEFAULT_TOKENS
     try:
-        check_sampling(tokens_in_params(as_object(values.get("sampling_params")), rules), rules)
+        check_sampling(tokens_in_params(params, rules), rules)
     except Objection as objection:
         if not rules.traits.checks_in_schema:
             raise
