@@ -1,7 +1,7 @@
 """SGLang's wire: native /generate, the OpenAI routes, messages, Ollama and the control routes, 0.5.3 to 0.5.23.
 
 One renderer, versions are traits (``traits.py``). The layouts here were captured from the real server with a scripted
-scheduler; 0.5.17 stands between two captured ones and was read in source.
+scheduler; those marked "source" stand between two captured ones and were read in their wheels.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ VERSIONS: tuple[tuple[Version, str], ...] = (
     ((0, 5, 3), "captured"),
     ((0, 5, 6), "captured"),
     ((0, 5, 9), "captured"),
+    ((0, 5, 10), "source"),
     ((0, 5, 12), "captured"),
+    ((0, 5, 13), "source"),
     ((0, 5, 17), "source"),
     ((0, 5, 18), "captured"),
+    ((0, 5, 20), "source"),
     ((0, 5, 23), "captured"),
 )
 """Each version with how it is known."""

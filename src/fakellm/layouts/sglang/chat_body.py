@@ -35,7 +35,7 @@ _ROLES: tuple[tuple[Version, str], ...] = (
 )
 """The roles of messages that are not the user's, as the refusal lists them."""
 
-_WRAPPED_SINCE: Version = (0, 5, 13)
+_WRAPPED_SINCE: Version = (0, 5, 17)
 _WRAPPER = "function-after[validate_thinking_parts_role(), {}]"
 
 STREAM_OPTIONS = Model(

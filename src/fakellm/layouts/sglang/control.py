@@ -14,7 +14,8 @@ from ...message import Rendering
 from ..base import Context
 from . import answers
 from .bodies import Body, read_body
-from .info import loads, metrics_text, model_card, model_info, server_info
+from .info import metrics_text, model_card, model_info, server_info
+from .load import load_list, loads
 from .route import Handler, Route
 from .schema import ANY, BOOL, REQUIRED, STR, Field, Model, nullable
 from .tokenizing import detokenize, tokenize
@@ -60,7 +61,11 @@ def _server_info(request: Request, station: SglangStation, context: Context) -> 
 
 
 def _loads(request: Request, station: SglangStation, context: Context) -> Rendering:
-    return answers.json_answer(loads(station, context.now()))
+    return answers.json_answer(loads(station.traits, context.now()))
+
+
+def _load(request: Request, station: SglangStation, context: Context) -> Rendering:
+    return answers.json_answer(load_list(station.traits, context.now()))
 
 
 def _metrics(request: Request, station: SglangStation, context: Context) -> Rendering:
@@ -170,6 +175,7 @@ CONTROL: Mapping[str, Route] = {
     "/get_server_info": Route(("GET",), _server_info),
     "/server_info": Route(("GET",), _server_info, Trait.MODEL_INFO),
     "/v1/loads": Route(("GET",), _loads, Trait.LOADS),
+    "/get_load": Route(("GET",), _load, Trait.GET_LOAD),
     "/metrics": Route(("GET",), _metrics, access="open"),
     "/tokenize": Route(("POST",), tokenize, Trait.TOKENIZE),
     "/v1/tokenize": Route(("POST",), tokenize, Trait.TOKENIZE),

@@ -1,4 +1,4 @@
-"""What SGLang tells about itself: model card, model_info, server_info, loads, metrics.
+"""What SGLang tells about itself: model card, model_info, server_info, metrics.
 
 All of it is data of the settings and the state; nothing here reads a request.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .load import CAPACITY
 from .traits import Trait
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ _OLD_EMBEDDING = {
 }
 """The same up to 0.5.18."""
 
-_TOTAL_TOKENS = 100_000
-
 
 def model_card(station: SglangStation, now: int) -> dict[str, Any]:
     """One entry of /v1/models."""
@@ -95,7 +94,7 @@ def model_info(station: SglangStation) -> dict[str, Any]:
         info |= {"has_image_understanding": False, "has_audio_understanding": False}
     if traits.has(Trait.MODEL_INFO_ARCHITECTURES):
         info |= {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
-    if named:
+    if traits.has(Trait.MODEL_INFO_EMBEDDING):
         info["embedding"] = _EMBEDDING if traits.has(Trait.MODEL_INFO_NO_PREFILL_BACKEND) else _OLD_EMBEDDING
     return info
 
@@ -124,25 +123,11 @@ def server_info(station: SglangStation) -> dict[str, Any]:
         "tp_size": 1,
         "dp_size": 1,
         "status": "ready",
-        "max_total_num_tokens": _TOTAL_TOKENS,
+        "max_total_num_tokens": CAPACITY,
         "max_req_input_len": settings.context_length - 6,
         "internal_states": [{"last_gen_throughput": 0.0, "effective_max_running_requests_per_dp": 128}],
         "version": station.traits.text,
     }
-
-
-def loads(station: SglangStation, now: float) -> dict[str, Any]:
-    """/v1/loads: one idle rank."""
-    load = {
-        "dp_rank": 0,
-        "num_running_reqs": 0,
-        "num_waiting_reqs": 0,
-        "num_used_tokens": 0,
-        "max_total_num_tokens": _TOTAL_TOKENS,
-        "token_usage": 0.0,
-        "gen_throughput": 0.0,
-    }
-    return {"timestamp": now, "version": station.traits.text, "dp_rank_count": 1, "loads": [load]}
 
 
 _COUNTERS = (

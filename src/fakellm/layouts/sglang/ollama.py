@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ...ask import Ask, Prompt, Request, Wants
@@ -19,6 +18,7 @@ from . import answers
 from .answers import Refusal
 from .bodies import Body, read_body
 from .call import Call
+from .dates import zulu
 from .native import sampling_of
 from .prompts import chat_prompt
 from .schema import BOOL, DICT, REQUIRED, STR, Field, Model, listed, model, nullable
@@ -147,7 +147,7 @@ def tags(request: Request, station: SglangStation, context: Context) -> Renderin
     entry = {
         "name": name,
         "model": name,
-        "modified_at": _time(context),
+        "modified_at": zulu(context.now()),
         "size": 0,
         "digest": _DIGEST,
         "details": details,
@@ -180,7 +180,7 @@ def show(request: Request, station: SglangStation, context: Context) -> Renderin
             "modelfile": f"FROM {name}\nPARAMETER num_ctx {context_length}\n",
             "parameters": f"num_ctx {context_length}",
             "template": "",
-            "modified_at": _time(context),
+            "modified_at": zulu(context.now()),
             "details": {
                 "parent_model": "",
                 "format": "sglang",
@@ -199,13 +199,8 @@ def _lines(messages: tuple[Message, ...]) -> Rendering:
     return Rendering(200, answers.LINE_HEADERS, messages, stream=True)
 
 
-def _time(context: Context) -> str:
-    moment = datetime.fromtimestamp(context.now(), UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
-
-
 def _head(station: SglangStation, context: Context) -> dict[str, Any]:
-    return {"model": station.settings.model_name, "created_at": _time(context)}
+    return {"model": station.settings.model_name, "created_at": zulu(context.now())}
 
 
 def _said(text: str, *, chat: bool) -> dict[str, Any]:

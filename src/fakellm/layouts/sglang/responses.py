@@ -68,7 +68,7 @@ def _refused(values: Mapping[str, Any], station: SglangStation) -> Rendering | N
     """The checks before the prompt is made."""
     traits, settings = station.traits, station.settings
     previous = values["previous_response_id"]
-    stores = settings.response_store or not traits.has(Trait.RESPONSES_ENVELOPE)
+    stores = settings.response_store or not traits.has(Trait.RESPONSES_STORE)
     if not stores:
         for param in ("previous_response_id", "background"):
             if values[param]:
@@ -77,13 +77,13 @@ def _refused(values: Mapping[str, Any], station: SglangStation) -> Rendering | N
                     "server; response storage is unavailable in PD mode.",
                     param,
                 )
-    if values["background"] and not values["store"] and traits.has(Trait.RESPONSES_ENVELOPE):
+    if values["background"] and not values["store"] and traits.has(Trait.RESPONSES_STORE):
         return refusal("background=true requires store=true.", "store")
     model = values["model"]
     if traits.has(Trait.RESPONSES_UNKNOWN_MODEL) and model not in (None, settings.model_name):
         return refusal(f"The model '{model}' does not exist", "model", 404)
     if values["tool_choice"] == "required" and not any(tool.get("type") == "function" for tool in values["tools"]):
-        kinds = 'type="function" or type="custom"' if traits.has(Trait.RESPONSES_ENVELOPE) else 'type="function"'
+        kinds = 'type="function" or type="custom"' if traits.has(Trait.RESPONSES_STORE) else 'type="function"'
         return refusal(
             f'tool_choice="required" requires at least one tool with {kinds}; other built-in tool types cannot be '
             "forced."
@@ -205,7 +205,7 @@ def _parameters(values: Mapping[str, Any], prompt: int, tools: bool, station: Sg
 
 
 def _budget(values: Mapping[str, Any], prompt: int, station: SglangStation) -> int | None:
-    """max_new_tokens: two less than asked; without a wish, up to 0.5.19, what is left of the context or 512."""
+    """max_new_tokens: two less than asked; without a wish, up to 0.5.20, what is left of the context or 512."""
     wanted = values["max_output_tokens"]
     if station.traits.has(Trait.RESPONSES_ENVELOPE):
         return None if wanted is None else wanted - 2

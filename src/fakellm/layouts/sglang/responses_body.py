@@ -45,9 +45,9 @@ _NEW_ITEMS = f"ResponseInputMessageParam,ResponseFunctionCallInputParam,Response
 
 def body_model(traits: Traits) -> Model:
     """The body at one version."""
-    names = _NEW_ITEMS if traits.has(Trait.RESPONSES_ENVELOPE) else _ITEMS
+    names = _NEW_ITEMS if traits.has(Trait.RESPONSES_STORE) else _ITEMS
     items = Kind(f"list[union[{names}]]", listed(OBJECT).take)
-    shapes = (listed(OBJECT), items) if traits.has(Trait.RESPONSES_ENVELOPE) else (items, listed(OBJECT))
+    shapes = (listed(OBJECT), items) if traits.has(Trait.RESPONSES_STORE) else (items, listed(OBJECT))
     return Model(
         "ResponsesRequest",
         (

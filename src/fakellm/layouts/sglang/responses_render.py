@@ -137,7 +137,7 @@ class ResponsesRenderer:
 
     def phase(self, *, calls: bool) -> str | None:
         """What a message is for, where the version says so."""
-        if not self.traits.has(Trait.RESPONSES_ENVELOPE):
+        if not self.traits.has(Trait.RESPONSES_STORE):
             return None
         return "commentary" if calls else "final_answer"
 
@@ -154,7 +154,7 @@ class ResponsesRenderer:
         if not self.traits.has(Trait.RESPONSES_DELTAS):
             yield self.lifecycle("completed", 2, self.response(told), due)
             return
-        stream = OpenItems(self.hexes, self.summarises, self.traits.has(Trait.RESPONSES_ENVELOPE))
+        stream = OpenItems(self.hexes, self.summarises, self.traits.has(Trait.RESPONSES_STORE))
         for step in choice.steps:
             parts = step.parts if step.parts is not None else ((Part("content", step.text),) if step.text else ())
             for part in parts:
@@ -169,7 +169,7 @@ def failed_stream(route: ResponsesRoute, station: SglangStation, created: int) -
     """A stream whose request the engine refused."""
     renderer = ResponsesRenderer(route, station.traits, created, lambda digits: "")
     opening = renderer.object("in_progress")
-    error = {"code": "server_error", "message": route.refused} if station.traits.has(Trait.RESPONSES_ENVELOPE) else None
+    error = {"code": "server_error", "message": route.refused} if station.traits.has(Trait.RESPONSES_STORE) else None
     failed = renderer.object("failed", error=error)
     messages = (
         renderer.lifecycle("created", 0, opening, 0.0),
@@ -212,7 +212,7 @@ def _error_of(choice: ToldChoice) -> dict[str, Any] | None:
 
 
 def _sdk_response(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The response as the openai SDK's own type writes it, inside events up to 0.5.19."""
+    """The response as the openai SDK's own type writes it, inside events up to 0.5.20."""
     text = None if body["text"] is None else {**body["text"], "verbosity": None}
     return {
         "id": body["id"],

@@ -2,7 +2,8 @@
 
 A :class:`Trait` is one difference on the wire with the first version that has it and the first that has it no more.
 Renderers ask ``traits.has(Trait.X)`` and never compare version numbers. The facts come from captures of 0.5.3, 0.5.6,
-0.5.9, 0.5.12, 0.5.18 and 0.5.23 and from reading the wheels in between; "first" is the first among those looked at.
+0.5.9, 0.5.12, 0.5.18 and 0.5.23 and from reading the wheels of 0.5.10, 0.5.13, 0.5.17 and 0.5.20; what changed between
+two of those is given the later one unless the change itself was found.
 Knows no request and no rendering.
 """
 
@@ -112,7 +113,8 @@ class Trait(Enum):
     LOADS_SUMMED = _until(13, "/v1/loads tells aggregates and how many ranks there are")
     LOADS_ACCELERATOR = _since(17, "/v1/loads tells the accelerator")
     GET_LOAD = _until(21, "/get_load")
-    GET_LOAD_PENDING = _since(9, "/get_load tells pending tokens and a tick")
+    GET_LOAD_TICK = _since(9, "/get_load tells a tick")
+    GET_LOAD_PENDING = _since(12, "/get_load tells pending tokens")
     CONTROL_BY_MSGSPEC = _since(17, "control inputs are msgspec structs, refused twice")
     GREETING = _since(10, 'GET / says "SGLang is running"; before, "Ollama is running"')
 
