@@ -61,16 +61,20 @@ class Draughtsman:
     def _ids(self, say: SayText | SayTokens | SayStructure, variant: int, ask: Ask) -> Sequence[int]:
         more = continuation(variant) if variant else ""
         if isinstance(say, SayText):
-            return self.tokenizer.encode(say.text + more)
+            plain = not say.raw and self.voice.reasoning_close not in say.text
+            return self.tokenizer.encode((self.voice.lead(ask) if plain else "") + say.text + more)
         if isinstance(say, SayTokens):
             ids = [self._id(token) for token in say.tokens]
             end = [ids.pop()] if more and ids and ids[-1] in self.tokenizer.eos_ids else []
             return [*ids, *self.tokenizer.encode(more), *end]
-        forced = forced_by(ask.tool_choice)
+        forced, lead = forced_by(ask.tool_choice), self.voice.lead(ask)
+        spell = self.voice.spell
         if say.tool_calls and (not say.content or forced):
-            return self.tokenizer.encode(self.voice.spell(say.reasoning, say.content, say.tool_calls, variant, forced))
-        content = None if say.content is None and not more else (say.content or "") + more
-        return self.tokenizer.encode(self.voice.spell(say.reasoning, content, say.tool_calls))
+            raw = spell(say.reasoning, say.content, say.tool_calls, variant=variant, forced=forced, lead=lead)
+        else:
+            content = None if say.content is None and not more else (say.content or "") + more
+            raw = spell(say.reasoning, content, say.tool_calls, lead=lead)
+        return self.tokenizer.encode(raw)
 
     def _id(self, token: int | str) -> int:
         if isinstance(token, int):
@@ -93,27 +97,33 @@ class Draughtsman:
         words: tuple[object, ...] = (*self.key, "words")
         opening = ""
         if say.from_request:
-            bound = bound_answer(ask, Stream(*words, "bound", choice))
+            bound = self._bound(choice, ask)
             if bound is not None:
-                spelled = (
-                    bound
-                    if isinstance(bound, str)
-                    else self.voice.spell(None, None, (bound,), choice, forced_by(ask.tool_choice))
-                )
-                return self.tokenizer.encode(spelled)
+                return self.tokenizer.encode(bound)
             prompt = ask.prompts[choice // max(ask.n, 1) % len(ask.prompts)].token_ids if ask.prompts else ()
             words = (*words, array("q", prompt).tobytes())
+            if ask.sampling.seed is not None:
+                words = (*words, ask.sampling.seed)
             opening = about(topic(ask))
         spoken = sentences(words, choice)
         encode = self.tokenizer.encode
+        first = self.voice.lead(ask) + next(spoken) + opening
         if say.tokens is None:
-            count = 1 + Stream(*words, "length").below(_SENTENCES)
-            return encode(next(spoken) + opening + "".join(next(spoken) for _ in range(count - 1)))
+            count = Stream(*words, "length").below(_SENTENCES)
+            return encode(first + "".join(next(spoken) for _ in range(count)))
         end = [self.tokenizer.eos_ids[0]] if self._ends(say.options, ()) else []
-        ids = list(encode(next(spoken) + opening))
+        ids = list(encode(first))
         while len(ids) < say.tokens:
             ids += encode(next(spoken))
         return ids[: say.tokens - len(end)] + end
+
+    def _bound(self, choice: int, ask: Ask) -> str | None:
+        """The raw text of an answer that the request binds to a tool or a schema."""
+        bound = bound_answer(ask, Stream(*self.key, "bound", choice))
+        lead = self.voice.lead(ask)
+        if bound is None or isinstance(bound, str):
+            return bound and lead + bound
+        return self.voice.spell(None, None, (bound,), variant=choice, forced=forced_by(ask.tool_choice), lead=lead)
 
     def _ends(self, options: ChoiceOptions, ids: Sequence[int]) -> bool:
         """Whether the end token follows."""
