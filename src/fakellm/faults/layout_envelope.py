@@ -121,31 +121,34 @@ def role_on_every_chunk(rendering: Rendering, context: FaultContext[Parameters])
 
 @on_rendering("content-null", family="envelope", may=RECOVER, applies=every(CHAT, has_tools))
 def content_null(rendering: Rendering, context: FaultContext[Parameters]) -> Rendering:
-    """content is null on a turn that calls a tool, in streams on every delta with a piece of a call.
+    """content is null wherever a turn that calls a tool shows no text, in streams on the first chunk too.
 
     Why: OpenAI does it, SGLang from 0.5.13 sends "" instead (captured); miles' session server refuses null (read).
     Right: null and "" are both no text; ids and scores are there.
     Breaks: clients that join content without a check.
     """
-    changed = 0
+    if not any("tool_calls" in holder for message in rendering.messages for holder in _holders(message)):
+        if _spoke(rendering):
+            raise FaultError(
+                "this answer calls no tool", hint="let the reply say tool_calls, give the layout its parser"
+            )
+        return rendering
 
     def empty(holder: Any) -> Any:
-        nonlocal changed
         row = cast(Json, holder) if isinstance(holder, dict) else {}
-        if not row.get("tool_calls"):
-            return cast(Any, holder)
-        changed += 1
-        return {**row, "content": None}
+        silent = row.get("content") == "" or ("tool_calls" in row and not row.get("content"))
+        return {**row, "content": None} if silent else cast(Any, holder)
 
     def both(members: Json) -> Json:
         return change(change(members, steps("choices[].message"), empty), steps("choices[].delta"), empty)
 
-    result = map_bodies(rendering, both)
-    if not changed and _spoke(rendering):
-        raise FaultError(
-            "this answer calls no tool", hint="let the reply say tool_calls and give the layout its parser"
-        )
-    return result
+    return map_bodies(rendering, both)
+
+
+def _holders(message: Message) -> list[Json]:
+    """The messages and deltas of an event."""
+    held = [row.get(name) for row in choices(message) for name in ("message", "delta")]
+    return [cast(Json, holder) for holder in held if isinstance(holder, dict)]
 
 
 def _spoke(rendering: Rendering) -> bool:

@@ -1,0 +1,169 @@
+"""What a fault does, shown on a real answer: the bytes of a layout before and after it, side by side as a difference.
+
+A fault is played in the first of a few situations (request, reply, server options) in which it applies and shows; so
+nothing on the pages of ``explain`` and of the catalogue is written by hand, and the goldens of ``tests/golden/faults``
+come from here. Time and ids are fixed. Knows no fault by name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from .ask import Request
+from .faults.base import Fault
+from .house import Choices, House
+from .message import Wire
+from .scenario.load import from_data
+from .scenario.plain import plain_auto
+
+NOON = 1_800_000_000.0
+"""2027-01-15: what every clock on these pages says."""
+LAYOUT = "vllm-0.32.0"
+LONGEST = 70
+"""Lines of a difference that a page shows."""
+_RUN = re.compile(r"(.)\1{79,}")
+_ESCAPES = {"\r": "\\r", "\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\x85", "\ufeff": "\\ufeff"}
+
+WANTED = {"return_token_ids": True, "logprobs": True, "top_logprobs": 1}
+STREAM = {"stream": True, "stream_options": {"include_usage": True}}
+TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]
+QUESTION = [{"role": "user", "content": "Greet me."}]
+SECOND = [*QUESTION, {"role": "assistant", "content": "Hé."}, {"role": "user", "content": "And once more, please."}]
+THIRD = [*SECOND, {"role": "assistant", "content": "Hé!"}, {"role": "user", "content": "Stop."}]
+PARSERS = {"reasoning-parser": "qwen3", "enable-auto-tool-choice": True, "tool-call-parser": "hermes"}
+GREETING = "Hé, you."
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A request, what is replied, and how the server was started."""
+
+    name: str
+    path: str
+    body: Mapping[str, Any]
+    say: Any = GREETING
+    server: Mapping[str, Any] = field(default_factory=lambda: {})
+
+    def request(self) -> Request:
+        body = json.dumps({"model": "tiny", **self.body}).encode()
+        return Request("POST", self.path, {}, {"content-type": "application/json"}, body)
+
+
+def _chat(name: str, *parts: Mapping[str, Any], **more: Any) -> Situation:
+    body: dict[str, Any] = {"messages": QUESTION, **WANTED}
+    for part in parts:
+        body |= part
+    return Situation(name, "/v1/chat/completions", body, **more)
+
+
+def _completions(name: str, *parts: Mapping[str, Any], **more: Any) -> Situation:
+    body: dict[str, Any] = {"prompt": "Greet me:", "return_token_ids": True, "logprobs": 1}
+    for part in parts:
+        body |= part
+    return Situation(name, "/v1/completions", body, **more)
+
+
+_CALL = {"tool_calls": [{"name": "add", "arguments": {"a": 2, "b": 2}}, {"name": "add", "arguments": {"a": 1, "b": 0}}]}
+_TWO = {"choices": [{"text": "Hé."}, {"text": "You there."}]}
+
+SITUATIONS = (
+    _chat("a chat answer", {}),
+    _chat("a chat stream", STREAM),
+    _chat("a chat answer of two choices", {"n": 2}, say=_TWO),
+    _chat("a chat stream of two choices", STREAM, {"n": 2}, say=_TWO),
+    _completions("a completions answer", {}),
+    _completions("a completions answer with echo", {"echo": True, "max_tokens": 4}),
+    _chat("the second turn of a chat", {"messages": SECOND}),
+    _chat("the third turn of a chat", {"messages": THIRD}),
+    _chat("a chat stream that reasons", STREAM, say={"reasoning": "Hm.", "content": "Hé."}, server=PARSERS),
+    _chat("a chat stream that calls tools", STREAM, {"tools": TOOLS}, say=_CALL, server=PARSERS),
+    _chat("a chat answer that calls a tool", {"tools": TOOLS}, say=_CALL, server=PARSERS),
+    _chat("a chat answer with three alternatives", {"top_logprobs": 3}),
+    _chat("a chat answer with prompt scores", {"prompt_logprobs": 3}),
+    _chat("a chat answer with a stop string", {"stop": ["you"]}),
+    _chat("a chat answer with a limit", {"max_tokens": 2}),
+    _chat("a chat answer under a seed", {"seed": 7}, say={"auto": {"tokens": 9, "from_request": True}}),
+    _chat(
+        "a chat answer whose tokens are ids", {"return_tokens_as_token_ids": True}, say={"tokens": ["7", "a", ":", "5"]}
+    ),
+    Situation(
+        "a Responses answer",
+        "/v1/responses",
+        {"input": "Greet me.", "include": ["message.output_text.logprobs"], "top_logprobs": 1},
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A fault at work. ``difference``: unified, without the long parts; ``digest``: of all bytes after the fault."""
+
+    fault: str
+    situation: str
+    layout: str
+    difference: tuple[str, ...]
+    digest: str
+
+    @property
+    def text(self) -> str:
+        """The difference as a page shows it."""
+        lines = list(self.difference[:LONGEST])
+        if len(self.difference) > LONGEST:
+            lines.append(f"... {len(self.difference) - LONGEST} more lines")
+        return "\n".join(lines)
+
+
+@cache
+def _house() -> House:
+    return House({}, plain_auto(), Choices(plans=False), now=lambda: NOON)
+
+
+def answer(situation: Situation, faults: tuple[Any, ...] = (), layout: str = LAYOUT) -> tuple[Wire, str | None]:
+    """The answer of a situation, and the problem when a fault does not apply there."""
+    data: dict[str, Any] = {"replies": [{"say": situation.say}]}
+    if situation.server:
+        data["server"] = dict(situation.server)
+    scenario = from_data(data, "showcase")
+    given = _house().stage(scenario, layout=layout, faults=faults).answer(situation.request())
+    return given.wire, given.problem
+
+
+def show(fault: Fault, parameters: Mapping[str, Any] | None = None, layout: str = LAYOUT) -> Shown | None:
+    """The fault in the first situation in which it shows; None where it shows in none of them."""
+    entry: Any = {fault.id: dict(parameters)} if parameters else fault.id
+    for situation in SITUATIONS:
+        before, _ = answer(situation, layout=layout)
+        after, problem = answer(situation, (entry,), layout)
+        if problem is None and after != before:
+            difference = tuple(difflib.unified_diff(lines(before), lines(after), "before", "after", n=1, lineterm=""))
+            return Shown(fault.id, situation.name, layout, difference, _digest(after))
+    return None
+
+
+def _digest(wire: Wire) -> str:
+    return hashlib.sha256(repr(wire).encode()).hexdigest()[:16]
+
+
+def lines(wire: Wire) -> list[str]:
+    """An answer for people: status, headers, packets; JSON broken before each member, odd characters as escapes."""
+    shown = [f"HTTP {wire.status}", *(f"{name}: {value}" for name, value in wire.headers), ""]
+    for frame in wire.frames:
+        due = f"after {frame.due_ms:g} ms" if frame.due_ms else "at once"
+        text = frame.data.decode("utf-8", "backslashreplace")
+        if "\x00" in text or any(ord(letter) < 9 for letter in text):
+            text = f"<{len(frame.data)} bytes: {frame.data[:16].hex()}...>"
+        text = _RUN.sub(lambda run: f"{run[1] * 3}...({len(run[0])} times)", text)
+        for odd, escape in _ESCAPES.items():
+            text = text.replace(odd, escape)
+        pieces = text.replace(',"', ',\n    "').replace("[{", "[\n    {").split("\n")
+        shown += [f"--- packet, {due}", *pieces]
+    if wire.cut:
+        shown.append("--- the connection is cut")
+    return shown
