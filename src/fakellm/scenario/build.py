@@ -114,7 +114,7 @@ class Builder:
 
     def _say_one(self, say: Any, form: schema.AnswerForm, at: Path) -> SayOne:
         if isinstance(say, str):
-            return SayText(say, self._options(form, form, at[:-1]))
+            return SayText(say, self._options(form, form, at[:-1]), raw=False)
         options = self._options(cast(schema.ChoiceForm, say), form, at)
         if isinstance(say, schema.SayTextForm):
             return SayText(say.text, options)

@@ -174,8 +174,8 @@ def _choice(says: tuple[SayOne, ...], index: int, ask: Ask, scribe: _Scribe, dra
     if isinstance(say, SayAuto) and say.from_request:
         return make()
     # Told apart by identity: two scenarios may have one name, one after the other, and hashing what is said is slow.
-    forced = forced_by(ask.tool_choice) if ask.tool_choice else ""
-    kept_key = (scribe.key, index, scribe.top, scribe.asked, draughtsman.voice, forced)
+    voice = draughtsman.voice
+    kept_key = (scribe.key, index, scribe.top, scribe.asked, voice, forced_by(ask.tool_choice), voice.lead(ask))
     found = _kept.get(kept_key, say, scribe.pool)
     if found is None:
         found = make()

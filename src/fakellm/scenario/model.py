@@ -56,10 +56,12 @@ class ChoiceOptions:
 
 @dataclass(frozen=True, slots=True)
 class SayText:
-    """Plain text, tokenised as the server's tokenizer does it."""
+    """Text, tokenised as the server's tokenizer does it. ``raw``: exactly this; otherwise it is content, and a server
+    that expects reasoning first gets empty reasoning before it."""
 
     text: str
     options: ChoiceOptions = ChoiceOptions()
+    raw: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from .rules import OneOf, When
 
 ServerCheck = Callable[[ServerSettings], None]
 """Raises a FakellmError for a ``server:`` section that no layout can be started with."""
-APIS = ("chat", "completions", "responses", "generate", "tito", "messages")
+APIS = ("chat", "completions", "responses", "generate", "tito", "messages", "batch", "ollama")
 """The apis that most layouts serve; others are possible, so an unknown one is only a note."""
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
+from ..ask import Ask
 from .model import ToolCall
 
 
@@ -34,7 +35,7 @@ class ToolFormat:
 HERMES = ToolFormat()
 QWEN_XML = ToolFormat(style="xml")
 MISTRAL = ToolFormat(open="", close="", separator=", ", before="[TOOL_CALLS] [", after="]")
-LLAMA_JSON = ToolFormat(open="", close="", separator="; ", style="parameters")
+LLAMA_JSON = ToolFormat(open="", close="", separator="; ", before="<|python_tag|>", style="parameters")
 PYTHONIC = ToolFormat(open="", close="", separator=", ", before="[", after="]", style="python")
 DEEPSEEK = ToolFormat(
     open="<｜tool▁call▁begin｜>",
@@ -68,31 +69,47 @@ REASONING_MARKS: Mapping[str, tuple[str, str]] = {
     "kimi": ("◁think▷", "◁/think▷"),
 }
 """The reasoning parsers that look for other marks than <think> and </think>."""
+PARSED_APIS = frozenset(("chat", "batch", "responses", "messages", "ollama"))
+"""The apis whose answers go through the parsers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Voice:
     """How structure is written. ``reasoning_open`` is empty where the chat template opened the reasoning already.
     ``forced_json``: a forced tool choice binds the engine to plain JSON, as vLLM up to 0.20 does it: the arguments of a
-    named function, an array of name and parameters for ``required``; there is no content then."""
+    named function, an array of name and parameters for ``required``; there is no content then. ``thinks``: the server
+    has a reasoning parser, which may take an answer without marks for reasoning."""
 
     reasoning_open: str = "<think>"
     reasoning_close: str = "</think>"
     tools: ToolFormat = HERMES
     forced_json: bool = False
+    thinks: bool = False
+
+    def lead(self, ask: Ask) -> str:
+        """What stands before content without reasoning: empty reasoning where the server would otherwise take the
+        content for reasoning, else nothing."""
+        if not self.thinks or ask.api not in PARSED_APIS:
+            return ""
+        given: Any = ask.body.get("chat_template_kwargs")
+        switches = cast(Mapping[str, Any], given if isinstance(given, Mapping) else {})
+        off = switches.get("enable_thinking") is False or switches.get("thinking") is False
+        return "" if off else f"{self.reasoning_open}{self.reasoning_close}"
 
     def spell(
         self,
         reasoning: str | None,
         content: str | None,
         tool_calls: Sequence[ToolCall] = (),
+        *,
         variant: int = 0,
         forced: str = "",
+        lead: str = "",
     ) -> str:
         """The raw text. Nothing is added that a parser would hand on as part of reasoning or content. ``variant``: so
         many spaces more inside the last tool call, where no parser minds them: other tokens, the same structure.
-        ``forced``: the request's tool choice, see :func:`forced_by`."""
-        text = "" if reasoning is None else f"{self.reasoning_open}{reasoning}{self.reasoning_close}"
+        ``forced``: the request's tool choice, see :func:`forced_by`; ``lead``: see :meth:`lead`."""
+        text = lead if reasoning is None else f"{self.reasoning_open}{reasoning}{self.reasoning_close}"
         if tool_calls and forced and self.forced_json:
             return text + _forced(tool_calls, forced, variant)
         text += content or ""
@@ -115,7 +132,7 @@ def voice_of(
     """
     marks = REASONING_MARKS.get((reasoning_parser or "").replace("-", "_"), ("<think>", "</think>"))
     form = TOOL_FORMATS.get((tool_parser or "").replace("-", "_"), HERMES)
-    return Voice(*marks, form, forced_json=forced_json and form.style != "xml")
+    return Voice(*marks, form, forced_json=forced_json, thinks=bool(reasoning_parser))
 
 
 def voice_for(options: Sequence[str], *, forced_json: bool = False) -> Voice:

@@ -16,7 +16,7 @@ from fakellm.scenario.compose import ASKED_IDS, compose
 from fakellm.scenario.load import from_data
 from fakellm.scenario.match import Script
 from fakellm.scenario.plain import plain_auto
-from fakellm.scenario.voice import Voice
+from fakellm.scenario.voice import Voice, voice_of
 from support.asking import TOKENIZER, ask, user
 
 EOS = TOKENIZER.eos_ids[0]
@@ -102,6 +102,22 @@ class TestTokens:
         generations = composed(ask("hi"), say={"reasoning": "Hm."}, voice=Voice("[THINK]", "[/THINK]"))
 
         assert "[THINK]Hm.[/THINK]<|im_end|>" == text(generations[0].choices[0])
+
+    @pytest.mark.parametrize(
+        ("say", "api", "raw"),
+        [
+            ("Hi.", "chat", "<think></think>Hi."),
+            ("Hi.", "completions", "Hi."),
+            ("<think>Hm.</think>Hi.", "chat", "<think>Hm.</think>Hi."),
+            ({"text": "Hi."}, "chat", "Hi."),
+            ({"content": "Hi."}, "chat", "<think></think>Hi."),
+            ({"content": "Hi.", "reasoning": "Hm."}, "chat", "<think>Hm.</think>Hi."),
+        ],
+    )
+    def test_a_plain_answer_stays_content_where_reasoning_is_expected(self, say: Any, api: str, raw: str) -> None:
+        generations = composed(ask("x", api=api), say=say, voice=voice_of("qwen3"))
+
+        assert f"{raw}<|im_end|>" == text(generations[0].choices[0])
 
     @pytest.mark.parametrize("count", [1, 2, 7, 50, 300])
     def test_auto_text_has_as_many_tokens_as_asked_for(self, count: int) -> None:
