@@ -12,7 +12,12 @@ from fakellm.house import Choices, House
 from fakellm.layouts.registry import vendor_layouts
 from fakellm.scenario.load import from_data
 
-TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {"a": {}}}}}]
+TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": "add", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}},
+    }
+]
 SAYS: list[dict[str, Any]] = [
     {"content": "Four."},
     {"reasoning": "Hm.", "content": "Four."},
@@ -40,7 +45,7 @@ def message_of(layout: str, say: Any, *parsers: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "parsers", [("qwen3", "hermes"), ("deepseek_r1", "hermes"), ("qwen3", "qwen3_coder")], ids="-".join
 )
-@pytest.mark.parametrize("say", SAYS, ids=lambda say: "-".join(say))
+@pytest.mark.parametrize("say", SAYS, ids="-".join)
 def test_structure_comes_back(layout: str, parsers: tuple[str, str], say: dict[str, Any]) -> None:
     message = message_of(layout, say, *parsers)
 
