@@ -19,7 +19,7 @@ from .drivers.base import Patience
 from .finding import Finding, Level, Outcome
 from .host import Host
 from .light import lightened, to_json
-from .observation import May, Observation, Supports
+from .observation import May, Mode, Observation, Supports
 from .report.records import CaseRecord, Footer, Writer
 from .strip import strip_of
 from .verdict import Tally, Verdict, is_red
@@ -109,7 +109,7 @@ def error_finding(check: str, case: str, message: str) -> Finding:
 def _remember(run: Run, observations: Sequence[Observation], verdicts: Sequence[Verdict]) -> None:
     run.tally.cases += 1
     for one in observations:
-        run.tally.exchanges += bool(one.upstream)
+        run.tally.exchanges += bool(one.upstream) or (one.downstream is not None and one.downstream.status is not None)
         run.given |= optional_values(one)
         run.light.append(lightened(one))
     for verdict in verdicts:
@@ -192,7 +192,7 @@ def judge_run(run: Run, *, untested: bool = True) -> tuple[Verdict, ...]:
     """The findings about the run as a whole: checks over all observations, and MUSTs that nothing exercised."""
     findings: list[Finding] = []
     lost = never_captured(run.light, run.supports)
-    run.tally.usable, run.tally.carrying = usable(run.light)
+    run.tally.usable, run.tally.carrying = _yield(run.light)
     for check in run.checks:
         if check.judge_run is not None and run.light:
             findings += check.judge_run(run.light)
@@ -217,6 +217,15 @@ def judge_run(run: Run, *, untested: bool = True) -> tuple[Verdict, ...]:
         if is_red(verdict.finding) or verdict.finding.outcome is Outcome.FAIL:
             run.failing.append(verdict)
     return verdicts
+
+
+def _yield(light: Sequence[Observation]) -> tuple[int, int]:
+    """(N, M) of the report's first line. A server's own answers carry ids where its layout's table says so."""
+    served = [one for one in light if one.mode is Mode.SERVER and "completion_token_ids" in one.truth.carried]
+    captures = [one.downstream.capture for one in served if one.downstream is not None]
+    with_ids = sum(c is not None and all(choice.completion_token_ids for choice in c.choices) for c in captures)
+    usable_ones, carrying = usable([one for one in light if one.mode is not Mode.SERVER])
+    return usable_ones + with_ids, carrying + len(served)
 
 
 def never_captured(light: Sequence[Observation], supports: Supports) -> frozenset[str]:

@@ -1,0 +1,229 @@
+"""A run against a real server: one call per case, and the further calls whose answers hold it to its word.
+
+Nobody knows the truth of a real server, so an observation carries what the layout's table says should be there, the
+same call as a whole answer beside each stream, and probes: /tokenize, /detokenize, ids fed back, a stop string. Judging
+happens in ``judging``; reading in the reference reader.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from ..capture import Capture
+from ..errors import FakellmError
+from ..layouts.base import Layout
+from .case import Case
+from .drivers.http import HttpAnswer, post
+from .finding import Finding
+from .host import Host
+from .judging import Run, error_finding, judge_case
+from .observation import Ending, Kind, Loss, Mode, Observation, Truth
+from .observe import situation
+from .request import PATHS, body_of
+from .run_gateway import downstream_of
+
+
+@dataclass(slots=True)
+class Server:
+    """A server by URL. ``layout``: whose accessor table it is held against; ``record``: where exchanges are written."""
+
+    url: str
+    layout: Layout
+    model: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    record: Path | None = None
+    timeout: float = 60.0
+
+    async def call(self, path: str, body: Mapping[str, Any]) -> HttpAnswer:
+        return await post(self.url + path, body, headers=self.headers, timeout=self.timeout)
+
+
+async def run_server_cases(run: Run, server: Server, cases: Sequence[Case]) -> None:
+    """Whole answers first, so that each stream has its whole answer beside it."""
+    wholes: dict[str, Observation] = {}
+    for case in sorted(cases, key=lambda one: one.stream):
+        began = time.monotonic()
+        observations: list[Observation] = []
+        errors: list[Finding] = []
+        try:
+            observation = await _observed(run, server, case, wholes.get(_twin(case)))
+            observations.append(observation)
+            if not case.stream and case.call.get("temperature") == 0.0 and case.n == 1:
+                wholes[_twin(case)] = observation
+        except FakellmError as failure:
+            errors.append(error_finding("harness.case", case.id, str(failure)))
+        judge_case(run, case, observations, errors, "", (time.monotonic() - began) * 1000)
+
+
+def _twin(case: Case) -> str:
+    return case.id.replace("stream=true", "stream=*").replace("stream=false", "stream=*")
+
+
+async def _observed(run: Run, server: Server, case: Case, whole: Observation | None) -> Observation:
+    accessors = server.layout.accessors.get((case.api, case.stream), ())
+    ids = await _prompt_ids(server, case) if case.api == "tito" else None
+    body = body_of(case.call, case.api, case.stream, accessors, lambda text: ids or (), server.model)
+    answer = await server.call(PATHS[case.api], body.body)
+    _record(server, case, body.body, answer)
+    down = downstream_of(answer, case, body.body)
+    wanted = {row.value for row in accessors if not row.flags or _asks(body.body, row.flags)}
+    observation = Observation(
+        mode=Mode.SERVER,
+        case=situation(case, body, (), 1, "server"),
+        truth=Truth(
+            capture=down.capture or Capture(),
+            carried=frozenset(wanted),
+            losses=tuple(Loss(value=row.value, words=row.loss) for row in accessors if row.loss is not None),
+        ),
+        sent=None,
+        ending=Ending(kind=Kind.CAPTURED if down.capture else Kind.REFUSED, message=down.problem or ""),
+        client=run.supports,
+        downstream=down,
+        related={} if whole is None else {"whole": whole},
+    )
+    return replace(observation, probes=await _probes(server, case, observation))
+
+
+def _asks(body: Mapping[str, Any], flags: Mapping[str, Any]) -> bool:
+    """Whether the body sets these flags (``a.b`` is b below a)."""
+    for name in flags:
+        value: Any = body
+        for part in name.split("."):
+            value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, Mapping) else None
+        if value is None or value is False:
+            return False
+    return True
+
+
+async def _probes(server: Server, case: Case, observation: Observation) -> Mapping[str, Any]:
+    """The further calls; only for whole answers of one choice, which is enough to catch a server at it."""
+    capture = observation.downstream.capture if observation.downstream else None
+    if case.stream or case.n != 1 or capture is None or not capture.choices:
+        return {}
+    choice = capture.choices[0]
+    found: dict[str, Any] = {}
+    tokenised = await _tokenised(server, case)
+    if tokenised is not None:
+        found["tokenize"] = tokenised
+    if choice.completion_token_ids and all(type(one) is int for one in choice.completion_token_ids):
+        spelled = [
+            await _detokenised(server, ids) for ids in (choice.completion_token_ids, choice.completion_token_ids[:-1])
+        ]
+        if None not in spelled:
+            found["detokenize"] = {0: tuple(spelled)}
+        if choice.prompt_token_ids:
+            found["fed-back"] = await _fed_back(server, (*choice.prompt_token_ids, *choice.completion_token_ids))
+    if choice.text and len(choice.text) > 8 and case.api != "tito":
+        found["stopped"] = await _stopped(server, case, observation, choice.text)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+async def _tokenised(server: Server, case: Case) -> tuple[Any, ...] | None:
+    if case.api == "tito":
+        return None
+    body: dict[str, Any] = {"model": server.model}
+    if case.api == "chat":
+        if server.layout.vendor != "vllm":
+            return None
+        body["messages"] = case.call.get("messages") or [{"role": "user", "content": case.call.get("prompt")}]
+    else:
+        body["prompt"] = case.call.get("prompt")
+    return _list(await server.call("/tokenize", body), "tokens")
+
+
+async def _prompt_ids(server: Server, case: Case) -> list[int] | None:
+    """What a token-in API is given: the server's own ids of the case's text."""
+    tokens = _list(await server.call("/tokenize", {"model": server.model, "prompt": case.call.get("prompt")}), "tokens")
+    return None if tokens is None else list(tokens)
+
+
+async def _detokenised(server: Server, ids: Sequence[int]) -> str | None:
+    answer = await server.call("/detokenize", {"model": server.model, "tokens": list(ids)})
+    body = _json(answer)
+    said = body.get("prompt", body.get("text")) if body is not None else None
+    return said if isinstance(said, str) else None
+
+
+async def _fed_back(server: Server, ids: Sequence[int]) -> Mapping[str, Any] | None:
+    """Send ids as a prompt by the first API that takes ids and tells them back."""
+    for api in ("completions", "generate"):
+        accessors = server.layout.accessors.get((api, False), ())
+        if not any(row.value == "prompt_token_ids" for row in accessors):
+            continue
+        call = {"prompt_token_ids": list(ids), "max_tokens": 1, "temperature": 0.0}
+        body = body_of(call, api, False, accessors, lambda text: (), server.model)
+        answer = await server.call(PATHS[api], body.body)
+        case = Case(id="", area="", title="", why="", api=api, stream=False, layout=server.layout.name,
+                    axes={}, call=call, scenario={})  # fmt: skip
+        capture = downstream_of(answer, case, body.body).capture
+        if capture is not None and capture.choices and capture.choices[0].prompt_token_ids is not None:
+            return {"sent": list(ids), "returned": list(capture.choices[0].prompt_token_ids)}
+    return None
+
+
+async def _stopped(server: Server, case: Case, observation: Observation, text: str) -> Mapping[str, Any] | None:
+    """The same call with a stop string out of the middle of its own answer."""
+    stop = text[len(text) // 2 : len(text) // 2 + 4]
+    accessors = server.layout.accessors.get((case.api, False), ())
+    body = body_of({**case.call, "stop": [stop]}, case.api, False, accessors, lambda prompt: (), server.model)
+    capture = downstream_of(await server.call(PATHS[case.api], body.body), case, body.body).capture
+    if capture is None or not capture.choices:
+        return None
+    choice = capture.choices[0]
+    return {"stop": stop, "whole": text, "text": choice.text, "finish_reason": choice.finish_reason}
+
+
+def _json(answer: HttpAnswer) -> Mapping[str, Any] | None:
+    try:
+        body: Any = json.loads(answer.body) if answer.status == 200 else None
+    except ValueError:
+        return None
+    return cast("Mapping[str, Any]", body) if isinstance(body, dict) else None
+
+
+def _list(answer: HttpAnswer, name: str) -> tuple[Any, ...] | None:
+    body = _json(answer)
+    found: Any = None if body is None else body.get(name)
+    return tuple(cast("list[Any]", found)) if isinstance(found, list) else None
+
+
+def _record(server: Server, case: Case, request: Mapping[str, Any], answer: HttpAnswer) -> None:
+    """One exchange in the golden library's format (its truth is unknown)."""
+    if server.record is None:
+        return
+    name = case.id.replace("/", "-").replace("[", "-").replace("]", "").replace(",", "-").replace("=", "-")
+    exchange: dict[str, Any] = {
+        "name": name,
+        "family": case.area,
+        "kind": case.api,
+        "truth": None,
+        "note": "recorded by fakellm conform server; no truth is known",
+        "request": {"method": "POST", "path": PATHS[case.api], "headers": {}, "body": request},
+        "response": {
+            "status": answer.status,
+            "headers": {key: value for key, value in answer.headers if key != "date"},
+            "body": answer.body.decode("utf-8", "replace"),
+        },
+    }
+    folder = server.record / "exchanges"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(exchange, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+async def possible_apis(server: Server, host: Host, cases: Sequence[Case]) -> frozenset[str]:
+    """The APIs that the server answers: the probe's own plain call is not 404, 405 or 501."""
+    found: set[str] = set()
+    for case in cases:
+        if case.api in found or case.stream:
+            continue
+        accessors = server.layout.accessors.get((case.api, False), ())
+        body = body_of(case.call, case.api, False, accessors, host.tokenizer.encode, server.model)
+        answer = await server.call(PATHS[case.api], body.body)
+        if answer.status and answer.status not in (404, 405, 501):
+            found.add(case.api)
+    return frozenset(found)
