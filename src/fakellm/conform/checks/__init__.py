@@ -9,7 +9,19 @@ from ...errors import UsageError, did_you_mean
 from ..check import Check
 from .presence import usable
 
-MODULES = ("alignment", "values", "presence", "choices", "outcomes", "requests", "turns", "server")
+MODULES = (
+    "alignment",
+    "values",
+    "presence",
+    "choices",
+    "outcomes",
+    "requests",
+    "turns",
+    "gateway_request",
+    "gateway_response",
+    "gateway_errors",
+    "server",
+)
 """The families, in the order in which reports list them."""
 
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..check import Check, Judge, RunJudge
 from ..finding import Finding, Level, Outcome
-from ..observation import Mode, Observation
+from ..observation import May, Mode, Observation
 
 CLIENT = frozenset({Mode.CLIENT})
 GATEWAY = frozenset({Mode.GATEWAY})
@@ -41,7 +42,8 @@ def exchange_check(
         requirement, page = _page(judge, id)
 
         def levelled(observation: Observation) -> Sequence[Finding]:
-            return [_at(finding, id, level, observation.case.id) for finding in judge(observation)]
+            weight = Level.INFO if _optional(observation) else level
+            return [_at(finding, id, weight, observation.case.id) for finding in judge(observation)]
 
         return Check(
             id=id,
@@ -120,6 +122,14 @@ def failed(
     )
 
 
+def _optional(observation: Observation) -> bool:
+    """Bytes that a client may refuse or recover from: how a gateway takes them is told, and weighs nothing."""
+    faults = observation.case.faults
+    if observation.mode is not Mode.GATEWAY or not faults:
+        return False
+    return any(fault.client_may == frozenset({May.RECOVER, May.REFUSE}) for fault in faults)
+
+
 class _Unset(str):
     """Stands for "the check's own level" until the decorator puts it in."""
 
@@ -128,8 +138,6 @@ _UNSET: Any = _Unset("")
 
 
 def _at(finding: Finding, check: str, level: Level, case: str) -> Finding:
-    from dataclasses import replace
-
     return replace(
         finding,
         check=check,
