@@ -25,8 +25,8 @@ from .model import Reply, SayAuto, SayChoices, SayOne, SayRecorded, Score, Score
 from .voice import Voice, forced_by
 
 KEPT_CHOICES = 1_024
-KEPT_TOKENS = 200_000
-"""Bounds of what is kept: a token with its score takes some 200 bytes, with 20 alternatives 2 kB."""
+KEPT_SCORES = 300_000
+"""Bounds of what is kept: a score, of a token or an alternative, takes some 150 bytes, so 45 MB at most."""
 ASKED_IDS = "asked_token_ids"
 """``Ask.options`` key: ids whose scores the request wants at every position (SGLang ``token_ids_logprob``)."""
 
@@ -103,12 +103,12 @@ class _Scribe:
         return ScenarioError(message, where=self.where or None)
 
 
-class _Kept:
-    """Choices composed before, those used last at the end; bounded by number and by tokens."""
+class Kept:
+    """Choices composed before, those used last at the end; bounded by number and by scores."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[Hashable, tuple[SayOne, Pool, Choice]] = OrderedDict()
-        self._tokens = 0
+        self.scores = 0
 
     def get(self, key: Hashable, say: SayOne, pool: Pool) -> Choice | None:
         """The choice kept under this key, when it was made of these very objects."""
@@ -121,13 +121,19 @@ class _Kept:
     def put(self, key: Hashable, say: SayOne, pool: Pool, choice: Choice) -> None:
         replaced = self._entries.pop(key, None)
         self._entries[key] = (say, pool, choice)
-        self._tokens += len(choice.tokens) - (0 if replaced is None else len(replaced[2].tokens))
-        while self._entries and (len(self._entries) > KEPT_CHOICES or self._tokens > KEPT_TOKENS):
+        self.scores += _scores_of(choice) - (0 if replaced is None else _scores_of(replaced[2]))
+        while self._entries and (len(self._entries) > KEPT_CHOICES or self.scores > KEPT_SCORES):
             _, (_, _, dropped) = self._entries.popitem(last=False)
-            self._tokens -= len(dropped.tokens)
+            self.scores -= _scores_of(dropped)
 
 
-_kept = _Kept()
+def _scores_of(choice: Choice) -> int:
+    """How many scores a choice holds; every token has about as many alternatives as the first."""
+    first = choice.tokens[0] if choice.tokens else None
+    return len(choice.tokens) * (1 if first is None else 1 + len(first.top) + len(first.asked))
+
+
+kept = Kept()
 DEFAULT_VOICE = Voice()
 
 
@@ -176,10 +182,10 @@ def _choice(says: tuple[SayOne, ...], index: int, ask: Ask, scribe: _Scribe, dra
     # Told apart by identity: two scenarios may have one name, one after the other, and hashing what is said is slow.
     voice = draughtsman.voice
     kept_key = (scribe.key, index, scribe.top, scribe.asked, voice, forced_by(ask.tool_choice), voice.lead(ask))
-    found = _kept.get(kept_key, say, scribe.pool)
+    found = kept.get(kept_key, say, scribe.pool)
     if found is None:
         found = make()
-        _kept.put(kept_key, say, scribe.pool, found)
+        kept.put(kept_key, say, scribe.pool, found)
     return found
 
 

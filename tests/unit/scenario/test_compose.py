@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fakellm.ask import Ask, Wants
 from fakellm.errors import ScenarioError
 from fakellm.generation import Choice, EngineFailure, Generation
-from fakellm.scenario.compose import ASKED_IDS, compose
+from fakellm.scenario.compose import ASKED_IDS, KEPT_SCORES, compose, kept
 from fakellm.scenario.load import from_data
 from fakellm.scenario.match import Script
 from fakellm.scenario.plain import plain_auto
@@ -353,6 +353,12 @@ class TestReproducible:
 
     def test_another_scenario_of_the_same_name_is_not_mistaken_for_it(self) -> None:
         assert text(one("first")) != text(one("second"))
+
+    def test_what_is_kept_is_bounded(self) -> None:
+        for seed in range(20):
+            composed(ask("hi", wants=Wants(logprobs=True, top_logprobs=20)), seed=seed, say={"auto": {"tokens": 1_000}})
+
+        assert 0 < kept.scores <= KEPT_SCORES
 
     def test_more_requests_than_are_kept_change_nothing(self) -> None:
         first = one("Hello")
