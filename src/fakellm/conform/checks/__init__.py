@@ -21,6 +21,7 @@ MODULES = (
     "gateway_response",
     "gateway_errors",
     "server",
+    "envelope",
 )
 """The families, in the order in which reports list them."""
 

@@ -38,13 +38,15 @@ def envelope(observation: Observation) -> Sequence[Finding]:
 
 def _changing_id(messages: Sequence[Mapping[str, Any]]) -> bool:
     """One id for the whole answer, or (SGLang) one for each choice."""
-    ids: dict[str, set[str]] = {}
+    by_choice: dict[str, set[str]] = {}
     for one in messages:
         choices: Any = one.get("choices")
-        index = str(choices[0].get("index")) if isinstance(choices, list) and choices else "none"  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        if index != "none":
-            ids.setdefault(index, set()).add(str(one.get("id")))
-    return any(len(found) > 1 for found in ids.values())
+        if isinstance(choices, list) and choices:
+            index = str(cast("list[Mapping[str, Any]]", choices)[0].get("index"))
+            by_choice.setdefault(index, set()).add(str(one.get("id")))
+    whole = {str(one.get("id")) for one in messages}
+    own = {next(iter(ids)) for ids in by_choice.values() if len(ids) == 1}
+    return len(whole) != 1 and not (len(by_choice) > 1 and own == whole and len(own) == len(by_choice))
 
 
 def _is_late(created: Any) -> bool:
