@@ -114,10 +114,26 @@ def body(message: Message) -> Json:
 def map_bodies(rendering: Rendering, act: Callable[[Json], Any]) -> Rendering:
     """Change every JSON object of the answer but errors."""
     messages = tuple(
-        replace(message, body=act(body(message))) if has_body(message) and message.kind != "error" else message
+        replace(message, body=_each(message.body, lambda members, _: act(members)))
+        if _holds_objects(message) and message.kind != "error"
+        else message
         for message in rendering.messages
     )
     return replace(rendering, messages=messages)
+
+
+def _holds_objects(message: Message) -> bool:
+    """A JSON object, or the list of objects with which some servers answer batches."""
+    held: Any = message.body
+    return has_body(message) or (isinstance(held, list) and any(isinstance(each, dict) for each in cast(Any, held)))
+
+
+def _each(held: Any, act: Callable[[Json, int | None], Any]) -> Any:
+    """``act`` of the object, or of every object of a list with its place."""
+    if isinstance(held, dict):
+        return act(cast(Json, held), None)
+    listed = cast(list[Any], held)
+    return [act(cast(Json, each), place) if isinstance(each, dict) else each for place, each in enumerate(listed)]
 
 
 def change_at(
@@ -128,9 +144,14 @@ def change_at(
     choice: int | None = None,
 ) -> Rendering:
     """Change what stands at the end of a way, in every message that may hold the accessor's value."""
+
+    def at(members: Json, place: int | None) -> Any:
+        meant = choice is None or place is None or place == choice
+        return change(members, way, act, choice) if meant else members
+
     messages = tuple(
-        replace(message, body=change(message.body, way, act, choice))
-        if has_body(message) and carries(message, accessor)
+        replace(message, body=_each(message.body, at))
+        if _holds_objects(message) and carries(message, accessor)
         else message
         for message in rendering.messages
     )

@@ -115,7 +115,7 @@ class NativeRenderer:
         traits = self.traits
         finished = number is None or number == len(choice.steps) - 1
         item = call.item(choice.index)
-        count = _count(told, choice, steps, whole=number is None)
+        count = _count(told, steps)
         meta: dict[str, Any] = {
             "id": call.rid(choice.index),
             "finish_reason": finish_object(choice) if finished else None,
@@ -250,10 +250,13 @@ def _text(steps: Sequence[ToldStep], fashion: Fashion) -> str:
     return steps[-1].text if fashion.text else "".join(step.text for step in steps)
 
 
-def _count(told: Told, choice: ToldChoice, steps: Sequence[ToldStep], *, whole: bool) -> int | None:
-    if whole and len(told.choices) == 1:
-        return told.usage.completion_tokens
-    return steps[-1].tokens[1] if steps else 0
+def _count(told: Told, steps: Sequence[ToldStep]) -> int | None:
+    """Completion tokens of one object: those of its steps, and as many more as the usage tells beyond all choices'."""
+    told_count = told.usage.completion_tokens
+    if told_count is None:
+        return None
+    wrong_by = told_count - sum(each.steps[-1].tokens[1] for each in told.choices if each.steps)
+    return (steps[-1].tokens[1] if steps else 0) + wrong_by
 
 
 def _prompt_count(told: Told, prompt: ToldPrompt) -> int | None:
