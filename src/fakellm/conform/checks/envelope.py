@@ -22,7 +22,7 @@ def envelope(observation: Observation) -> Sequence[Finding]:
     messages, marks = _messages(down.body)
     if not messages:
         return NOTHING
-    if _changing_id(messages):
+    if _changing_id(messages, observation.case.n):
         return [failed("the id changes within one answer", where="id")]
     wanted = observation.case.request.get("model")
     renamed = next((one.get("model") for one in messages if one.get("model") != wanted), wanted)
@@ -36,17 +36,9 @@ def envelope(observation: Observation) -> Sequence[Finding]:
     return [passed()]
 
 
-def _changing_id(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """One id for the whole answer, or (SGLang) one for each choice."""
-    by_choice: dict[str, set[str]] = {}
-    for one in messages:
-        choices: Any = one.get("choices")
-        if isinstance(choices, list) and choices:
-            index = str(cast("list[Mapping[str, Any]]", choices)[0].get("index"))
-            by_choice.setdefault(index, set()).add(str(one.get("id")))
-    whole = {str(one.get("id")) for one in messages}
-    own = {next(iter(ids)) for ids in by_choice.values() if len(ids) == 1}
-    return len(whole) != 1 and not (len(by_choice) > 1 and own == whole and len(own) == len(by_choice))
+def _changing_id(messages: Sequence[Mapping[str, Any]], choices: int) -> bool:
+    """One id for the whole answer, or one for each choice (SGLang, whose closing chunks take any of them)."""
+    return len({str(one.get("id")) for one in messages}) > max(1, choices)
 
 
 def _is_late(created: Any) -> bool:
