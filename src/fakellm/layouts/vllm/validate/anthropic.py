@@ -44,9 +44,13 @@ def _since(version: Version) -> tuple[str, ...]:
     return ("text", "image", "tool_use", "tool_result", *more)
 
 
+_TOOL_CHANGE = "function-after[validate_tool_change(), AnthropicContentBlock]"
+
+
 def _block(version: Version) -> Kind:
+    label = _TOOL_CHANGE if version >= V32 else "AnthropicContentBlock"
     return Record(
-        "AnthropicContentBlock",
+        label,
         (
             Field("type", OneOf(_since(version)), REQUIRED),
             Field("text", MAYBE_TEXT),
@@ -112,7 +116,7 @@ def _named_tool(value: Any, path: Path, flaws: Flaws) -> Any:
 def _output_config() -> Kind:
     schema = Record(
         "AnthropicJsonOutputFormat",
-        (Field("type", OneOf(("json_schema",)), "json_schema"), Field("schema", OBJECT, REQUIRED)),
+        (Field("schema", MAYBE_OBJECT), Field("type", OneOf(("json_schema",)), "json_schema")),
     )
     return Maybe(
         Record("AnthropicOutputConfig", (Field("effort", Maybe(OneOf(_EFFORTS))), Field("format", Maybe(schema))))

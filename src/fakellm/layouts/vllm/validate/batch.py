@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from ..options import V24, V28, V32
-from .checks import Body, Check, Rules, as_list, as_object
+from .checks import Body, Check, Rules, as_list, as_object, check_structural_tag
 from .flaws import Objection
 from .handler import EMPTY_CONVERSATION, prompt_objection
 from .kinds import ListOf, MapOf, Maybe, OneOf, Whole
@@ -103,6 +103,7 @@ def check_batch(body: Body, rules: Rules) -> None:
             "cannot serve several conversations."
         )
         raise Objection(text, "kv_transfer_params.prompt_token_ids")
+    check_structural_tag(body, rules)
     n = body.get("n", 1)
     if n is not None and n != 1:
         raise Objection("Batch chat completions do not support `n > 1`. Please set `n` to 1.", "n", n, plain=plain)

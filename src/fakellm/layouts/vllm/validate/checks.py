@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ..launch import Settings
-from ..options import V12, V16, V24, V28
+from ..options import V12, V16, V24, V28, V32
 from ..traits import Traits, Version
 from .flaws import Crash, Objection
 from .kinds import Flaws, Union
@@ -146,14 +146,15 @@ def check_structural_tag(body: Body, rules: Rules) -> None:
 
 
 def check_cache_salt(body: Body, rules: Rules) -> None:
+    """A salt is text and not empty. 0.28 leaves it to the field."""
     salt = body.get("cache_salt")
-    if salt is None:
+    if salt is None or V28 <= rules.version < V32:
         return
     typed = None if rules.version < V24 else "cache_salt"
     if not isinstance(salt, str) or not salt:
         text = "Parameter 'cache_salt' must be a non-empty string if provided."
         raise Objection(text, typed, plain=rules.version < V24)
-    if rules.version > V28 and (len(salt) > MAX_SALT_CHARACTERS or FORBIDDEN_IN_SALT.intersection(salt)):
+    if rules.version >= V32 and (len(salt) > MAX_SALT_CHARACTERS or FORBIDDEN_IN_SALT.intersection(salt)):
         raise Objection(
             "Parameter 'cache_salt' must be at most 128 characters and must not contain '@', '/', '\\\\', or NUL.",
             "cache_salt",

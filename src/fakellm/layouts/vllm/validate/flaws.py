@@ -76,13 +76,11 @@ class Crash(Exception):
 
 
 class FlawedBody(Exception):
-    """The body does not fit its schema: ``flaws`` in the order pydantic lists them, and the ``parameter`` that a
-    check inside the schema named as its own."""
+    """The body does not fit its schema: ``flaws`` in the order pydantic lists them."""
 
-    def __init__(self, flaws: list[Flaw], parameter: str | None = None) -> None:
+    def __init__(self, flaws: list[Flaw]) -> None:
         super().__init__(f"{len(flaws)} flaws")
         self.flaws = flaws
-        self.parameter = parameter
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from .flaws import Flaw, Path
+from .flaws import Flaw, Objection, Path
 
 Flaws = list[Flaw]
 
@@ -393,20 +393,33 @@ class Union:
         return value
 
 
+AsFlaw = Callable[[Objection, Any, Path], Flaw]
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A kind with a check of its own around it, which may raise an Objection: ``before`` sees the raw value and may
-    change it, ``after`` the coerced one."""
+    change it, ``after`` the coerced one. ``as_flaw``: versions that report such an objection as a flaw of the field."""
 
     inner: Kind
     before: Callable[[Any], Any] | None = None
     after: Callable[[Any, Path, Flaws], Any] | None = None
-    label: str = field(default="function")
+    label: str = "function"
+    as_flaw: AsFlaw | None = None
 
     def exact(self, value: Any) -> bool:
         return self.inner.exact(value)
 
     def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
+        if self.as_flaw is None:
+            return self._check(value, path, flaws)
+        try:
+            return self._check(value, path, flaws)
+        except Objection as objection:
+            flaws.append(self.as_flaw(objection, value, path))
+            return value
+
+    def _check(self, value: Any, path: Path, flaws: Flaws) -> Any:
         if self.before is not None:
             value = self.before(value)
         found = len(flaws)

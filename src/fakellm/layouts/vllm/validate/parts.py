@@ -10,9 +10,9 @@ from typing import Any
 
 from ..options import V12, V16, V20, V24, V28, V32
 from .flaws import Flaw, Objection, Path
-from .kinds import Anything, Checked, Flag, Flaws, Kind, ListOf, MapOf, Maybe, Number, OneOf, Text, Union, Whole
+from .kinds import Anything, AsFlaw, Checked, Flag, Flaws, Kind, ListOf, MapOf, Maybe, Number, OneOf, Text, Union, Whole
 from .records import REQUIRED, Field, Record, Version
-from .spelling import Raised
+from .spelling import Raised, check_as_flaw
 
 WRAPPED = "function-wrap[__log_extra_fields__()]"
 """Every vLLM model is wrapped by one validator: its label as a union member."""
@@ -106,7 +106,14 @@ def stop_strings(version: Version, limit: int) -> Kind:
 def thinking_budget(version: Version) -> Kind:
     if version < V24:
         return MAYBE_WHOLE
-    return Checked(MAYBE_WHOLE, before=_thinking_budget)
+    return Checked(MAYBE_WHOLE, before=_thinking_budget, as_flaw=_field_flaw(version))
+
+
+def _field_flaw(version: Version) -> AsFlaw | None:
+    """How a version reports the objection of a field: up to 0.24 as a flaw of the field."""
+    if version >= V28:
+        return None
+    return lambda objection, given, path: check_as_flaw(objection, given, path, typed=version >= V16)
 
 
 def _thinking_budget(value: object) -> object:
@@ -140,7 +147,7 @@ def structured_outputs(version: Version) -> Kind:
         Field("structural_tag", MAYBE_TEXT),
     )
     record = Record("StructuredOutputsParams", fields, nature="dataclass").at(version)
-    return Checked(record, after=_one_constraint(version), label=record.label)
+    return Checked(record, after=_one_constraint(version), label=record.label, as_flaw=_field_flaw(version))
 
 
 def _one_constraint(version: Version) -> Callable[[Any, Path, Flaws], Any]:

@@ -45,7 +45,7 @@ def read(api: str, request: Request, traits: Traits, settings: Settings) -> Pars
     try:
         return _read(api, reader, request, rules)
     except FlawedBody as flawed:
-        return spell_flaws(flawed.flaws, place, traits, flawed.parameter)
+        return spell_flaws(flawed.flaws, place, traits)
     except Refused as refused:
         return refused.refusal
     except Objection as objection:
@@ -100,7 +100,8 @@ def check_body(
     except Objection as objection:
         if not rules.traits.checks_in_schema:
             raise
-        raise FlawedBody([check_as_flaw(objection, amended, rules.traits)], objection.parameter) from None
+        flaw = check_as_flaw(objection, amended, ("body",), typed=rules.traits.typed_checks)
+        raise FlawedBody([flaw]) from None
     if flaws:
         raise FlawedBody(flaws)
     if reader.own is not None:

@@ -84,8 +84,20 @@ def _penalty(name: str) -> Field:
 
 def _input(version: Version) -> Kind:
     label = f"function-before[_default_input_image_details(), {INPUT_ITEM.label}]"
-    item = Checked(INPUT_ITEM, label=label) if version >= V32 else INPUT_ITEM
+    item = Checked(INPUT_ITEM, before=_with_details, label=label) if version >= V32 else INPUT_ITEM
     return Union((TEXT, ListOf(item)))
+
+
+def _with_details(item: Any) -> Any:
+    """0.32 takes an image without detail as ``auto``."""
+    content = as_object(item).get("content")
+    if not isinstance(content, list):
+        return item
+    parts = [
+        {**part, "detail": "auto"} if part.get("type") == "input_image" and part.get("detail") is None else given
+        for given, part in ((given, as_object(given)) for given in as_list(content))
+    ]
+    return {**item, "content": parts}
 
 
 @cache
@@ -197,11 +209,30 @@ def check_tool_formats(body: Body, rules: Rules) -> None:
             )
 
 
-def spread_input(body: Body, rules: Rules) -> None:
-    """From 0.12 an object as input is walked over: its names become the items."""
+def complete_input(body: Body, rules: Rules) -> None:
+    """From 0.12 an object as input is walked over: its names become the items. From 0.24 what a client copied from an
+    answer gets the members that it left out."""
     given = body.get("input")
     if rules.version >= V12 and isinstance(given, dict):
         body["input"] = list(as_object(given))
+    elif rules.version >= V24 and isinstance(given, list):
+        body["input"] = [_completed(item) for item in as_list(given)]
+
+
+def _completed(given: Any) -> Any:
+    item = as_object(given)
+    if item.get("type") == "reasoning":
+        return {**item, "id": item.get("id", "rs_")}
+    if item.get("type") != "message" or item.get("role") != "assistant" or not isinstance(item.get("content"), list):
+        return given
+    parts: list[Any] = [_annotated(part) for part in as_list(item["content"])]
+    return {**item, "id": item.get("id", "msg_"), "status": item.get("status", "completed"), "content": parts}
+
+
+def _annotated(given: Any) -> Any:
+    part = as_object(given)
+    lacks = part.get("type") == "output_text" and "annotations" not in part
+    return {**part, "annotations": []} if lacks else given
 
 
 def check_prompt_template(body: Body, rules: Rules) -> None:
@@ -221,7 +252,7 @@ def checks(version: Version) -> tuple[Check, ...]:
     return (
         check_tools,
         check_tool_formats,
-        spread_input,
+        complete_input,
         *(salt if version < V28 else ()),
         check_prompt_template,
         check_background,

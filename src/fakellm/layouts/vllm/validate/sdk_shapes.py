@@ -2,14 +2,13 @@
 
 One row a shape: its name, then ``field:kind`` for every field (``field-:kind`` may be left out).
 Kinds: ``s`` text, ``i`` integer, ``b`` boolean, ``list``, ``iter`` (a lazy list), ``dict``, ``any``, ``=a|b`` one of
-some words, ``s/list`` text or a list; ``?`` = may be null. An indented line goes on with its row.
-Fields of other kinds may hold anything.
+some words, ``parts`` a list of content parts, ``s/parts`` text or such a list; ``?`` = may be null. An indented line
+goes on with its row. Fields of other kinds may hold anything.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from .kinds import Kind, ListOf, MapOf, Maybe, OneOf, Union
 from .parts import ANYTHING, FLAG, OBJECT, TEXT, WHOLE
@@ -56,9 +55,9 @@ ToolChoiceShell type:=shell
 """
 
 _ITEMS = """
-EasyInputMessageParam content:s/list role:=user|assistant|system|developer phase-:=commentary|final_answer?
+EasyInputMessageParam content:s/parts role:=user|assistant|system|developer phase-:=commentary|final_answer?
     type-:=message
-Message content:list role:=user|system|developer status-:=in_progress|completed|incomplete type-:=message
+Message content:parts role:=user|system|developer status-:=in_progress|completed|incomplete type-:=message
 ResponseOutputMessageParam id:s content:iter role:=assistant status:=in_progress|completed|incomplete
     type:=message phase-:=commentary|final_answer?
 ResponseFileSearchToolCallParam id:s queries:any status:=in_progress|searching|completed|incomplete|failed
@@ -158,7 +157,13 @@ ResponseCustomToolCallOutputItem call_id:s output:any type:=custom_tool_call_out
     status:=in_progress|completed|incomplete created_by-:s?
 """
 
-_KINDS: Mapping[str, Kind] = {
+_PARTS = """
+ResponseInputTextParam text:s type:=input_text
+ResponseInputImageParam detail:=low|high|auto|original type:=input_image file_id-:s? image_url-:s?
+ResponseInputFileParam type:=input_file detail-:=auto|low|high file_data-:s file_id-:s? file_url-:s filename-:s
+"""
+
+_KINDS: dict[str, Kind] = {
     "s": TEXT,
     "i": WHOLE,
     "b": FLAG,
@@ -166,7 +171,6 @@ _KINDS: Mapping[str, Kind] = {
     "iter": ListOf(ANYTHING, lazy=True),
     "dict": OBJECT,
     "any": ANYTHING,
-    "s/list": Union((TEXT, ListOf(ANYTHING))),
 }
 
 
@@ -188,6 +192,9 @@ def shapes(rows: str, nature: str) -> tuple[Record, ...]:
     lines = [row.split() for row in re.split(r"\n(?! )", rows.strip().replace("|\n    ", "|"))]
     return tuple(Record(line[0], tuple(_field(word, absent) for word in line[1:]), nature) for line in lines)
 
+
+_KINDS["parts"] = ListOf(Union(shapes(_PARTS, "dictionary")))
+_KINDS["s/parts"] = Union((TEXT, _KINDS["parts"]))
 
 TOOL = Union(shapes(_TOOLS, "model"))
 """One tool of a Responses request."""

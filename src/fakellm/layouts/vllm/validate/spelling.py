@@ -76,10 +76,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An exception as it prints inside a flaw's context."""
+    """An exception as it prints inside a flaw's context. ``parameter``: what a typed check names."""
 
     kind: str
     text: str
+    parameter: str | None = None
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.text!r})"
@@ -102,9 +103,9 @@ def error_body(message: str, kind: str, param: str | None, code: int, traits: Tr
     return {"error": {"message": sanitised(message, traits), "type": kind, "param": param, "code": code}}
 
 
-def objection_text(objection: Objection, traits: Traits) -> str:
-    """The message of a check, with its parameter and value where the version names them."""
-    if objection.plain or not traits.typed_checks:
+def objection_text(objection: Objection, *, typed: bool) -> str:
+    """The message of a check, with its parameter and value where it names them."""
+    if objection.plain or not typed:
         return objection.message
     extras = [f"parameter={objection.parameter}"] if objection.parameter is not None else []
     if objection.value is not None:
@@ -115,7 +116,9 @@ def objection_text(objection: Objection, traits: Traits) -> str:
 def spell_objection(objection: Objection, traits: Traits, *, late: bool = False) -> Refusal:
     """The answer to a failed check of the handler or the engine's front end."""
     param = None if objection.plain or not traits.typed_checks else objection.param
-    body = error_body(objection_text(objection, traits), objection.kind, param, objection.status, traits)
+    body = error_body(
+        objection_text(objection, typed=traits.typed_checks), objection.kind, param, objection.status, traits
+    )
     bare = traits.bare_refusals == "all" or (traits.bare_refusals == "plain" and objection.plain)
     headers = BARE_HEADERS if bare and not late and not objection.answered else JSON_HEADERS
     return Refusal(objection.status, body, headers, late)
@@ -147,11 +150,13 @@ def spell_crash(crash: Crash, traits: Traits) -> Refusal:
     return Refusal(status, error_body(crash.message, kind, None, status, traits), headers)
 
 
-def check_as_flaw(objection: Objection, body: Any, traits: Traits, path: Path = ("body",)) -> Flaw:
-    """A failed check of the body as versions up to 0.24 report it: a flaw of what it looked at."""
-    kind = "VLLMValidationError" if traits.typed_checks and not objection.plain else "ValueError"
-    message = f"Value error, {objection_text(objection, traits)}"
-    return Flaw("value_error", path, message, body, {"error": Raised(kind, objection.message)})
+def check_as_flaw(objection: Objection, given: Any, path: Path, *, typed: bool) -> Flaw:
+    """A failed check as versions up to 0.24 report it: a flaw of what it looked at. ``typed``: checks name their
+    parameter."""
+    typed = typed and not objection.plain
+    raised = Raised("VLLMValidationError", objection.message, objection.parameter) if typed else None
+    message = f"Value error, {objection_text(objection, typed=typed)}"
+    return Flaw("value_error", path, message, given, {"error": raised or Raised("ValueError", objection.message)})
 
 
 def clean_place(path: Path) -> str:
@@ -189,16 +194,21 @@ def _full_entry(flaw: Flaw) -> dict[str, Any]:
     return _entry(flaw, flaw.path, flaw.given)
 
 
-def _param(flaws: list[Flaw], parameter: str | None, traits: Traits) -> str | None:
-    if parameter is not None or traits.flaw_param != "place":
-        return parameter if traits.flaw_param != "none" else None
+def _param(flaws: list[Flaw], traits: Traits) -> str | None:
+    """The error's param: what the first typed check among the flaws names, else the first place."""
+    if traits.flaw_param == "none":
+        return None
+    raised = [flaw.context["error"] for flaw in flaws if flaw.context and "error" in flaw.context]
+    typed = [error.parameter for error in raised if isinstance(error, Raised) and error.kind != "ValueError"]
+    if traits.flaw_param == "check" or (typed and typed[0] is not None):
+        return typed[0] if typed else None
     if traits.flaw_style == "echoed":
         return ".".join(str(part) for part in flaws[0].path)
     return clean_place(flaws[0].path)
 
 
-def spell_flaws(flaws: list[Flaw], place: Place | None, traits: Traits, parameter: str | None = None) -> Refusal:
-    """The answer to a body (or query) with flaws. ``parameter``: what a failed check named as its own."""
+def spell_flaws(flaws: list[Flaw], place: Place | None, traits: Traits) -> Refusal:
+    """The answer to a body (or query) with flaws; ``place``: where old versions say they took it."""
     head = f"{len(flaws)} validation error{'' if len(flaws) == 1 else 's'}:\n"
     if traits.flaw_style == "summarised":
         lines = [f"  {_summarised_entry(flaw)}" for flaw in flaws[:REPORTED_FLAWS]]
@@ -210,7 +220,7 @@ def spell_flaws(flaws: list[Flaw], place: Place | None, traits: Traits, paramete
         message = head + "\n".join(f"  {entry}" for entry in entries)
         if traits.flaw_style == "echoed":
             message = f"{message}{_origin(place)} {entries}"
-    return Refusal(400, error_body(message, "Bad Request", _param(flaws, parameter, traits), 400, traits))
+    return Refusal(400, error_body(message, "Bad Request", _param(flaws, traits), 400, traits))
 
 
 def _origin(place: Place | None) -> str:

@@ -187,8 +187,9 @@ def check_params(sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rule
         place: Path = ("body", "sampling_params")
         flaws: Flaws = []
         _INSTANCE.check(given, (*place, _INSTANCE.label), flaws)
-        flaws.append(check_as_flaw(objection, given, rules.traits, (*place, SPELLED_OUT)))
-        raise FlawedBody(flaws, objection.parameter) from None
+        typed = rules.traits.typed_checks
+        flaws.append(check_as_flaw(objection, given, (*place, SPELLED_OUT), typed=typed))
+        raise FlawedBody(flaws) from None
 
 
 def checks(version: Version) -> tuple[Check, ...]:
