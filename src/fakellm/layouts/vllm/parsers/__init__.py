@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....emission import EmittedChoice
+from ....told import Part
 from ....tokenizer import Tokenizer
 from ..launch import Settings
 from ..tell import ParsedView
@@ -58,25 +59,23 @@ class VllmParser:
 
     def __call__(self, choice: EmittedChoice, index: int) -> ParsedView:
         ids = [token.id for token in choice.tokens if token.id is not None]
-        reasoning, tools = self._fresh()
-        whole = read_whole(
-            choice.text,
-            self.asked,
-            self.rules,
-            reasoning,
-            tools,
-            forced_json=not self.strict,
-            grammar=all(self._grammar),
-        )
-        counted = reasoning.count(ids) if self.rules.counts and reasoning is not None else None
+        reasoning, _ = self._fresh()
+        counted = reasoning.count(ids) if self.rules.counts != "no" and reasoning is not None else None
         deltas, counts, begun = self._played(choice, index)
         return ParsedView(
-            whole=whole_parts(whole),
+            whole=self.read(choice.text),
             steps=tuple(to_parts(delta) for delta in deltas),
             reasoning_tokens=counted,
             step_reasoning_tokens=tuple(counts) if counted is not None else None,
             calls_begun=begun,
         )
+
+    def read(self, text: str) -> tuple[Part, ...]:
+        """The parts of a whole text."""
+        reasoning, tools = self._fresh()
+        forced_json, grammar = not self.strict, all(self._grammar)
+        whole = read_whole(text, self.asked, self.rules, reasoning, tools, forced_json=forced_json, grammar=grammar)
+        return whole_parts(whole)
 
     @property
     def _grammar(self) -> tuple[bool, bool]:
@@ -100,7 +99,7 @@ class VllmParser:
             fresh = [token.id for token in choice.tokens[step.tokens[0] : step.tokens[1]] if token.id is not None]
             ids += fresh
             deltas.append(flow.step(step.text, fresh, step.finish_reason is not None))
-            if reasoning is not None and self.rules.counts:
+            if reasoning is not None and self.rules.counts != "no":
                 counts.append(reasoning.count(ids))
         return deltas, counts, tools is not None and tools.begun
 
@@ -111,6 +110,10 @@ class VllmParser:
                 return Plain()
             grammar = self._grammar
             return Phases(reasoning, tools, asked, rules, grammar=grammar, forced_json=not self.strict)
+        if asked.api == "responses":
+            if rules.flow == "parser":
+                return OneParser(reasoning, tools, prompt_ended=asked.prompt_ended)
+            return Served(reasoning, None, rules, prompt_ended=False)
         if asked.forced:
             flow: Flow = Forced(reasoning, asked, rules, index)
         elif rules.flow == "parser":

@@ -30,7 +30,7 @@ NO_SCHEMAS: Schemas = {}
 class Asked:
     """What a request says about parsing. ``choice``: none | auto | required | named; ``name``: the named function;
     ``tools``: were tools given; ``thinking``: the chat template's enable_thinking; ``prompt_ended``: the prompt has
-    already ended the reasoning."""
+    already ended the reasoning; ``api``: chat (messages too) or responses."""
 
     choice: str = "none"
     name: str = ""
@@ -39,22 +39,25 @@ class Asked:
     include_reasoning: bool = True
     thinking: bool = True
     prompt_ended: bool = False
+    api: str = "chat"
 
     @property
     def forced(self) -> bool:
         return self.choice in ("required", "named")
 
 
-def asked_of(values: Mapping[str, Any]) -> Asked:
-    """Read a chat or Responses request's fields."""
+def asked_of(values: Mapping[str, Any], api: str = "chat") -> Asked:
+    """Read a chat or Responses request's fields. Responses parse calls also where no tools were given (``auto``)."""
     tools = values.get("tools") or ()
     choice = values.get("tool_choice")
     kind, name = "none", ""
-    if isinstance(choice, Mapping):
-        named = cast("Mapping[str, Any]", choice)
+    named = cast("Mapping[str, Any]", choice) if isinstance(choice, Mapping) else {}
+    if named.get("type") in ("function", "custom"):
         kind, name = "named", str((named.get("function") or named).get("name", ""))
-    elif tools and choice in (None, "auto", "required"):
-        kind = "required" if choice == "required" else "auto"
+    elif choice == "required":
+        kind = "required"
+    elif (tools and choice != "none") or (choice == "auto" and api == "responses"):
+        kind = "auto"
     variables: Mapping[str, Any] = values.get("chat_template_kwargs") or {}
     return Asked(
         choice=kind,
@@ -63,6 +66,7 @@ def asked_of(values: Mapping[str, Any]) -> Asked:
         schemas=_schemas(tools),
         include_reasoning=values.get("include_reasoning") is not False,
         thinking=variables.get("enable_thinking", True) is not False,
+        api=api,
     )
 
 
@@ -104,7 +108,13 @@ def make_reasoning(
         return Thinking(tokenizer, any_close=rules.any_close, bare="content")
     if rules.qwen3 == "opened":
         return OpenedThinking(tokenizer, enabled=asked.thinking)
-    return Qwen3Reasoning(tokenizer, enabled=asked.thinking, turns=rules.turns, strips=rules.strips_values)
+    return Qwen3Reasoning(
+        tokenizer,
+        enabled=asked.thinking,
+        turns=rules.turns,
+        strips=rules.strips_values,
+        counts_marks=rules.counts == "marks",
+    )
 
 
 def make_tools(

@@ -50,8 +50,9 @@ class ParserRules:
     """A named function without any content is no call (from 0.28); before, a call without arguments, or a failure."""
     rest_with_nulls: bool = False
     """Arguments that the last step had to add come with a null id, type and name (0.16 and 0.20.2)."""
-    counts: bool = True
-    """Reasoning tokens are counted (from 0.28)."""
+    counts: str = "stream"
+    """How reasoning tokens are counted: ``no`` (up to 0.16), ``marks`` = by the ids between them (0.20.2, 0.24),
+    ``stream`` = as the stream's parser saw them (from 0.28)."""
 
 
 RULES_0_32 = ParserRules()
@@ -70,12 +71,12 @@ RULES_0_24 = replace(
     flushes_always=False,
     hides_reasoning="reasoning",
     named_empty=False,
-    counts=False,
+    counts="marks",
 )
 RULES_0_20_2 = replace(
     RULES_0_24, flow="parser", qwen3="opened", strict_tools=False, hides_reasoning="never", rest_with_nulls=True
 )
-RULES_0_16 = replace(RULES_0_20_2, flow="serving", old_hermes=True, qwen3="marks")
+RULES_0_16 = replace(RULES_0_20_2, flow="serving", old_hermes=True, qwen3="marks", counts="no")
 RULES_0_12 = replace(RULES_0_16, next_step=True, any_close=True, rest_with_nulls=False)
 RULES_0_10_2 = replace(RULES_0_12, exact_hermes=False, hermes_shows_specials=False)
 

@@ -74,15 +74,7 @@ class Thinking:
         return None
 
     def count(self, ids: Sequence[int]) -> int:
-        count = depth = 0
-        for token_id in ids:
-            if token_id == self._open:
-                depth += 1
-            elif token_id == self._close:
-                depth = max(depth - 1, 0)
-            elif depth:
-                count += 1
-        return count
+        return between(ids, self._open, self._close)
 
 
 class OpenedThinking(Thinking):
@@ -144,6 +136,19 @@ class OpenedThinking(Thinking):
             return found
         last = len(ids) - 1 - list(reversed(ids)).index(self._call)
         return list(ids[last:])
+
+
+def between(ids: Sequence[int], opening: int | None, closing: int | None) -> int:
+    """How many ids stand between the marks; marks may be nested, stray closing ones do not count."""
+    count = depth = 0
+    for token_id in ids:
+        if token_id == opening:
+            depth += 1
+        elif token_id == closing:
+            depth = max(depth - 1, 0)
+        elif depth:
+            count += 1
+    return count
 
 
 def _split(reasoning: str, content: str) -> Delta | None:

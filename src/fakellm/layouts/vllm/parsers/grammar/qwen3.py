@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .....tokenizer import Tokenizer
 from ..deltas import Delta
 from ..stream import Step
+from ..thinking import between
 from .calls import Calls, Schemas
 from .machine import Event, Kind, Machine, State
 
@@ -17,12 +18,15 @@ class Qwen3Reasoning:
     """The reasoning parser: tool calls stay in the content, but a tool call ends the reasoning.
 
     ``enabled``: the chat template's enable_thinking. ``turns``: a prompt is only searched back to the last turn (0.32).
-    ``counts``: reasoning tokens are counted (from 0.28)."""
+    ``counts_marks``: reasoning tokens are those between the marks (0.24), not those that the stream showed."""
 
-    def __init__(self, tokenizer: Tokenizer, *, enabled: bool, turns: bool, strips: bool) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, *, enabled: bool, turns: bool, strips: bool, counts_marks: bool = False
+    ) -> None:
         self._tokenizer = tokenizer
         self._enabled = enabled
         self._turns = turns
+        self._counts_marks = counts_marks
         self._strips = strips
         self._marks = {
             mark: tokenizer.id_of(mark.encode()) for mark in ("<think>", "</think>", "<tool_call>", "</tool_call>")
@@ -92,6 +96,8 @@ class Qwen3Reasoning:
         return self._calls.delta(self._machine.finish(), finished=True)
 
     def count(self, ids: Sequence[int]) -> int:
+        if self._counts_marks:
+            return between(ids, self._marks["<think>"], self._marks["</think>"])
         if self._streamed:
             return self._machine.reasoning_tokens
         if not ids:
