@@ -31,6 +31,7 @@ from .flaws import Crash, Objection
 from .kinds import Kind, ListOf, MapOf, Maybe, OneOf, Text, Union, Whole
 from .messages import chat_message
 from .parts import (
+    ANY_OBJECT,
     ANYTHING,
     FLAG,
     INT64_MAX,
@@ -170,7 +171,7 @@ def guided_fields(*, with_tag: bool) -> tuple[Field, ...]:
     """0.10.2's guided decoding; ``with_tag``: chat alone has structural_tag."""
     tag = (Field("structural_tag", MAYBE_TEXT, until=V12),) if with_tag else ()
     return (
-        Field("guided_json", Maybe(Union((TEXT, OBJECT, Record("BaseModel", ())))), until=V12),
+        Field("guided_json", Maybe(Union((TEXT, ANY_OBJECT, Record("BaseModel", ())))), until=V12),
         Field("guided_regex", MAYBE_TEXT, until=V12),
         Field("guided_choice", Maybe(ListOf(TEXT)), until=V12),
         Field("guided_grammar", MAYBE_TEXT, until=V12),

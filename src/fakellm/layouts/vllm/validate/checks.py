@@ -145,15 +145,14 @@ def check_structural_tag(body: Body, rules: Rules) -> None:
         raise Objection("Invalid structured_outputs structural_tag specification.", "structured_outputs")
 
 
-def check_cache_salt(body: Body, rules: Rules) -> None:
-    """A salt is text and not empty. 0.28 leaves it to the field."""
+def check_cache_salt(body: Body, rules: Rules, typed_from: Version = V24) -> None:
+    """A salt is text and not empty; 0.28 leaves it to the field. ``typed_from``: where it names its parameter."""
     salt = body.get("cache_salt")
     if salt is None or V28 <= rules.version < V32:
         return
-    typed = None if rules.version < V24 else "cache_salt"
     if not isinstance(salt, str) or not salt:
         text = "Parameter 'cache_salt' must be a non-empty string if provided."
-        raise Objection(text, typed, plain=rules.version < V24)
+        raise Objection(text, "cache_salt", plain=rules.version < typed_from)
     if rules.version >= V32 and (len(salt) > MAX_SALT_CHARACTERS or FORBIDDEN_IN_SALT.intersection(salt)):
         raise Objection(
             "Parameter 'cache_salt' must be at most 128 characters and must not contain '@', '/', '\\\\', or NUL.",

@@ -27,6 +27,8 @@ FLAG = Flag()
 ANYTHING = Anything()
 OBJECT = MapOf(ANYTHING)
 
+ANY_OBJECT = MapOf(ANYTHING, key=ANYTHING)
+
 MAYBE_TEXT = Maybe(TEXT)
 MAYBE_WHOLE = Maybe(WHOLE)
 MAYBE_NUMBER = Maybe(NUMBER)
@@ -135,7 +137,7 @@ _CONSTRAINTS = ("json", "regex", "choice", "grammar", "json_object", "structural
 
 def structured_outputs(version: Version) -> Kind:
     fields = (
-        Field("json", Maybe(Union((TEXT, OBJECT)))),
+        Field("json", Maybe(Union((TEXT, ANY_OBJECT)))),
         Field("regex", MAYBE_TEXT),
         Field("choice", Maybe(ListOf(TEXT))),
         Field("grammar", MAYBE_TEXT),

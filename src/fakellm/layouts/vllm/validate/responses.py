@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 from ..options import V12, V16, V20, V24, V28, V32
@@ -34,7 +34,7 @@ from .parts import (
     xargs,
 )
 from .records import REQUIRED, Field, Record, Version
-from .sdk_shapes import HISTORY_ITEM, INPUT_ITEM, TOOL, TOOL_CHOICE
+from .sdk_shapes import HISTORY_ITEM, INPUT_ITEM, OLD_INPUT_ITEM, TOOL, TOOL_CHOICE
 
 INCLUDABLE = (
     "code_interpreter_call.outputs",
@@ -83,6 +83,8 @@ def _penalty(name: str) -> Field:
 
 
 def _input(version: Version) -> Kind:
+    if version < V12:
+        return Union((TEXT, ListOf(OLD_INPUT_ITEM)))
     label = f"function-before[_default_input_image_details(), {INPUT_ITEM.label}]"
     item = Checked(INPUT_ITEM, before=_with_details, label=label) if version >= V32 else INPUT_ITEM
     return Union((TEXT, ListOf(item)))
@@ -248,7 +250,7 @@ def check_background(body: Body, rules: Rules) -> None:
 
 def checks(version: Version) -> tuple[Check, ...]:
     """The checks in the order they run."""
-    salt = (check_cache_salt,)
+    salt = (partial(check_cache_salt, typed_from=V20),)
     return (
         check_tools,
         check_tool_formats,

@@ -201,8 +201,17 @@ TOOL = Union(shapes(_TOOLS, "model"))
 
 TOOL_CHOICE = Union((OneOf(("none", "auto", "required")), *shapes(_CHOICES, "model")))
 
-INPUT_ITEM = Union((*shapes(_ITEMS, "dictionary"), Union(shapes(_OUTPUTS, "model"))))
+_SENT = shapes(_ITEMS, "dictionary")
+_RETURNED = shapes(_OUTPUTS, "model")
+
+INPUT_ITEM = Union((*_SENT, Union(_RETURNED)))
 """One input item: what the SDK lets a client send, or what a server sent."""
+
+_OLD_RETURNED = [
+    next(s for s in _RETURNED if s.name == f"Response{word}") for word in ("ReasoningItem", "FunctionToolCall")
+]
+OLD_INPUT_ITEM = Union((*_SENT, *_OLD_RETURNED))
+"""The same in 0.10.2, which takes back reasoning and function calls alone."""
 
 HISTORY_ITEM = Union((*shapes("Message author:any content:any", "model"), MapOf(ANYTHING, key=ANYTHING)))
 """One earlier message, as the server handed it out."""

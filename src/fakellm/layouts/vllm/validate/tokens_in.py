@@ -94,7 +94,7 @@ def _sampling_params(version: Version) -> Kind:
         ),
         nature="dictionary",
     ).at(version)
-    return Union((_INSTANCE, record))
+    return Union((_INSTANCE, record)) if version > V16 else record
 
 
 _RANGE = Record("PlaceholderRangeInfo", (Field("offset", WHOLE, REQUIRED), Field("length", WHOLE, REQUIRED)))
@@ -186,9 +186,11 @@ def check_params(sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rule
         given = sent["sampling_params"]
         place: Path = ("body", "sampling_params")
         flaws: Flaws = []
-        _INSTANCE.check(given, (*place, _INSTANCE.label), flaws)
+        if rules.version > V16:
+            _INSTANCE.check(given, (*place, _INSTANCE.label), flaws)
+            place = (*place, SPELLED_OUT)
         typed = rules.traits.typed_checks
-        flaws.append(check_as_flaw(objection, given, (*place, SPELLED_OUT), typed=typed))
+        flaws.append(check_as_flaw(objection, given, place, typed=typed))
         raise FlawedBody(flaws) from None
 
 
