@@ -100,10 +100,11 @@ _SAID = ("content", "reasoning", "reasoning_content", "arguments", "name", "text
 def _said(values: Sequence[Any]) -> dict[str, str]:
     """All strings of the model's own words, joined by path and choice in the order of the stream."""
     said: dict[str, str] = {}
+    order = {index: place for place, index in enumerate(sorted({index for index, _ in _choices(values)}, key=str))}
     for index, choice in _choices(values):
         for path, value in leaves({name: choice.get(name) for name in ("delta", "message", "text")}):
             if isinstance(value, str) and path.rpartition(".")[2].removesuffix("[]") in _SAID:
-                place = f"choices[{index}].{path}"
+                place = f"choices[{order[index]}].{path}"
                 said[place] = said.get(place, "") + value
     return said
 
