@@ -6,10 +6,11 @@ in ``Ask.options["call"]``, next to the route's own reading (``Ask.options["rout
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...ask import Ask
+from ..base import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,14 @@ class Item:
 class Call:
     """A whole request to the engine.
 
-    ``rids``: the id of every choice, in choice order. ``listed``: the answer is a list even for one prompt.
+    ``rids``: the id of every choice, in choice order; empty = ``fresh`` ones are drawn when the answer is put into
+    words. ``listed``: the answer is a list even for one prompt.
     ``text_in_logprobs``: triples tell the token's text. ``prompt_ids``: objects tell the prompt's ids.
     """
 
     items: tuple[Item, ...]
-    rids: tuple[str, ...]
+    rids: tuple[str, ...] = ()
+    fresh: int = 1
     n: int = 1
     stream: bool = False
     listed: bool = False
@@ -62,6 +65,15 @@ class Call:
 
     def rid(self, choice: int) -> str:
         return self.rids[min(choice, len(self.rids) - 1)]
+
+
+def named(ask: Ask, context: Context) -> Ask:
+    """The ask with an id for every choice that has none yet."""
+    call = call_of(ask)
+    if call.rids:
+        return ask
+    rids = tuple(context.hex(32) for _ in range(call.fresh))
+    return replace(ask, options={**ask.options, "call": replace(call, rids=rids)})
 
 
 def call_of(ask: Ask) -> Call:

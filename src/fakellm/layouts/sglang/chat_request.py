@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
-from ..base import Context
 from .answers import Refusal
 from .call import Call
 from .engine_rules import Engine
@@ -53,9 +52,7 @@ class ChatRoute:
     variables: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def read_ask(
-    body: Mapping[str, Any], values: dict[str, Any], request: Request, engine: Engine, context: Context
-) -> Ask:
+def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, engine: Engine) -> Ask:
     """The ask of a chat body whose members were read; raises Refusal (EngineRefusal behind the engine's door)."""
     engine_traits = engine.traits
     if values["tool_choice"] is None:
@@ -71,7 +68,7 @@ def read_ask(
             if values[name]:
                 raise Refusal(sentence, kind="BadRequest")
     prompt = _prompt(values, route, engine)
-    call = _call(values, route, prompt, engine, context)
+    call = _call(values, route, prompt, engine)
     item = call.items[0]
     return Ask(
         api="chat",
@@ -220,7 +217,7 @@ def _prompt(values: Mapping[str, Any], route: ChatRoute, engine: Engine) -> Prom
     )
 
 
-def _call(values: Mapping[str, Any], route: ChatRoute, prompt: Prompt, engine: Engine, context: Context) -> Call:
+def _call(values: Mapping[str, Any], route: ChatRoute, prompt: Prompt, engine: Engine) -> Call:
     parameters = {
         "temperature": 1.0 if values["temperature"] is None else values["temperature"],
         "max_new_tokens": values["max_completion_tokens"] or values["max_tokens"],
@@ -241,11 +238,11 @@ def _call(values: Mapping[str, Any], route: ChatRoute, prompt: Prompt, engine: E
     rid = values["rid"]
     if n == 0:
         raise Refusal("range() arg 3 must not be zero", kind="BadRequest")
-    rids = (rid,) if isinstance(rid, str) and n <= 1 else tuple(context.hex(32) for _ in range(max(n, 1)))
     ids = values["return_prompt_token_ids"] or values["return_token_ids"] or route.input_ids
     return Call(
         items=(item,),
-        rids=rids,
+        rids=(rid,) if isinstance(rid, str) and n <= 1 else (),
+        fresh=max(n, 1),
         n=max(n, 1),
         stream=values["stream"],
         listed=n > 1,

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
-from ..base import Context
 from .answers import Refusal
 from .call import Call, Item
 from .chat_body import RESPONSE_FORMAT, STREAM_OPTIONS
@@ -85,9 +84,7 @@ class CompletionsRoute:
     echoes: tuple[str, ...] | None = None
 
 
-def read_ask(
-    body: Mapping[str, Any], values: dict[str, Any], request: Request, engine: Engine, context: Context
-) -> Ask:
+def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, engine: Engine) -> Ask:
     """The ask of a completions body whose members were read; raises Refusal."""
     prompt = values["prompt"]
     if not prompt or (isinstance(prompt, list) and all(not each for each in _fillings(elements(prompt)))):
@@ -106,7 +103,8 @@ def read_ask(
         raise Refusal("Internal server error: 'text'", kind="InternalServerError", status=500)
     call = Call(
         items=items,
-        rids=_rids(values["rid"], len(items), max(n, 1), single, context),
+        rids=_rids(values["rid"], len(items), max(n, 1), single),
+        fresh=len(items) * max(n, 1),
         n=max(n, 1),
         stream=values["stream"],
         listed=n > 1 or not single,
@@ -177,12 +175,12 @@ def _item(values: Mapping[str, Any], source: Any, engine: Engine) -> Item:
     )
 
 
-def _rids(rid: Any, prompts: int, n: int, single: bool, context: Context) -> tuple[str, ...]:
+def _rids(rid: Any, prompts: int, n: int, single: bool) -> tuple[str, ...]:
     if n == 1 and isinstance(rid, str):
         return (rid,) if single else tuple(f"{rid}_{place}" for place in range(prompts))
     if n == 1 and len(elements(rid)) == prompts:
         return tuple(elements(rid))
-    return tuple(context.hex(32) for _ in range(prompts * n))
+    return ()
 
 
 def _echo(source: Any, engine: Engine) -> str:

@@ -61,11 +61,11 @@ def _server_info(request: Request, station: SglangStation, context: Context) -> 
 
 
 def _loads(request: Request, station: SglangStation, context: Context) -> Rendering:
-    return answers.json_answer(loads(station.traits, context.now()))
+    return answers.json_answer(loads(station.traits, context.now(), station.state.running))
 
 
 def _load(request: Request, station: SglangStation, context: Context) -> Rendering:
-    return answers.json_answer(load_list(station.traits, context.now()))
+    return answers.json_answer(load_list(station.traits, context.now(), station.state.running))
 
 
 def _metrics(request: Request, station: SglangStation, context: Context) -> Rendering:
@@ -91,7 +91,7 @@ def _pause(request: Request, station: SglangStation, context: Context) -> Ask | 
     body = _body(request, Model("PauseGenerationReqInput", (Field("mode", STR, "abort"),), dataclass=True), station)
     if isinstance(body, Rendering):
         return body
-    station.state.paused = True
+    station.state.change(paused=True)
     return answers.json_answer({"message": "Generation paused successfully.", "status": "ok"})
 
 
@@ -99,7 +99,7 @@ def _continue(request: Request, station: SglangStation, context: Context) -> Ask
     body = _body(request, Model("ContinueGenerationReqInput", (), extra=True, dataclass=True), station)
     if isinstance(body, Rendering):
         return body
-    station.state.paused = False
+    station.state.change(paused=False)
     return answers.json_answer({"message": "Generation continued successfully.", "status": "ok"})
 
 
@@ -109,11 +109,11 @@ def _update_from_disk(request: Request, station: SglangStation, context: Context
     body = _body(request, Model(name, fields, dataclass=True), station)
     if isinstance(body, Rendering):
         return body
-    station.state.model_path = body.values["model_path"]
+    station.state.change(model_path=body.values["model_path"])
     message = "Succeeded to update model weights."
     version = body.values["weight_version"]
     if version is not None:
-        station.state.weight_version = version
+        station.state.change(weight_version=version)
         message += f" Weight version updated to {version}."
     return answers.json_answer({"success": True, "message": message, "num_paused_requests": 0})
 
@@ -124,7 +124,7 @@ def _update_version(request: Request, station: SglangStation, context: Context) 
     if isinstance(body, Rendering):
         return body
     version = body.values["new_version"]
-    station.state.weight_version = version
+    station.state.change(weight_version=version)
     message = f"Weight version updated to {version}"
     return answers.json_answer({"success": True, "message": message, "new_version": version})
 
@@ -139,7 +139,7 @@ def _weights(message: str) -> Handler:
         version = body.sent.get("weight_version")
         said = message
         if isinstance(version, str):
-            station.state.weight_version = version
+            station.state.change(weight_version=version)
             said += f" Weight version updated to {version}."
         return answers.json_answer({"success": True, "message": said})
 
@@ -148,7 +148,7 @@ def _weights(message: str) -> Handler:
 
 def _memory(*, released: bool) -> Handler:
     def handle(request: Request, station: SglangStation, context: Context) -> Rendering:
-        station.state.memory_released = released
+        station.state.change(memory_released=released)
         return answers.json_answer(None)
 
     return handle

@@ -33,7 +33,7 @@ def generate(request: Request, station: SglangStation, context: Context) -> Ask 
     elif crashes(parameters):
         return answers.crash()
     try:
-        return native.read_ask(body.sent, body.values, request, station.engine, context)
+        return native.read_ask(body.sent, body.values, request, station.engine)
     except Refusal as refused:
         if not body.values["stream"]:
             return answers.native_error(refused.message)
@@ -46,13 +46,13 @@ def generate(request: Request, station: SglangStation, context: Context) -> Ask 
 def chat(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
     """/v1/chat/completions."""
     body = read_body(request, chat_model(station.traits.version), station.traits, json_only=True)
-    return body if isinstance(body, Rendering) else openai_ask(chat_request.read_ask, body, request, station, context)
+    return body if isinstance(body, Rendering) else openai_ask(chat_request.read_ask, body, request, station)
 
 
 def completion(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
     """/v1/completions."""
     body = read_body(request, completions.BODY, station.traits, json_only=True)
-    return body if isinstance(body, Rendering) else openai_ask(completions.read_ask, body, request, station, context)
+    return body if isinstance(body, Rendering) else openai_ask(completions.read_ask, body, request, station)
 
 
 ENGINE: Mapping[str, Route] = {

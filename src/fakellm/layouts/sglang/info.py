@@ -148,7 +148,7 @@ _GAUGES = (
 
 
 def metrics_text(station: SglangStation) -> str:
-    """/metrics in Prometheus' text format: what was counted, and an idle engine's gauges."""
+    """/metrics in Prometheus' text format: what was counted, what is running, and an idle engine's other gauges."""
     label = f'{{model_name="{station.settings.model_name}"}}'
     lines: list[str] = []
     for name, meaning in _COUNTERS:
@@ -157,5 +157,6 @@ def metrics_text(station: SglangStation) -> str:
         lines += [f"# HELP {full} {meaning}", f"# TYPE {full} counter", f"{full}{label} {value}"]
     for name, meaning in _GAUGES:
         full = f"sglang:{name}"
-        lines += [f"# HELP {full} {meaning}", f"# TYPE {full} gauge", f"{full}{label} 0.0"]
+        value = float(station.state.running) if name == "num_running_reqs" else 0.0
+        lines += [f"# HELP {full} {meaning}", f"# TYPE {full} gauge", f"{full}{label} {value}"]
     return "\n".join(lines) + "\n"

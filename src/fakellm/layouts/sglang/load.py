@@ -1,6 +1,6 @@
 """/v1/loads and /get_load of SGLang: what an engine without waiting requests tells about its load.
 
-The answers are those of one idle rank: the fake has no scheduler. Knows no request.
+One rank that runs whatever is in flight and queues nothing: the fake has no scheduler. Knows no request.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ CAPACITY = 100_000
 _RUNNING = 2048
 
 
-def loads(traits: Traits, now: float) -> dict[str, Any]:
-    """/v1/loads at ``now`` (seconds since the epoch)."""
-    rank = _rank(traits, now)
+def loads(traits: Traits, now: float, running: int = 0) -> dict[str, Any]:
+    """/v1/loads at ``now`` (seconds since the epoch) with ``running`` requests in flight."""
+    rank = _rank(traits, now, running)
     stamp = isoformat(now)
     told: dict[str, Any] = {"timestamp": stamp, "version": traits.text}
     if traits.has(Trait.LOADS_ACCELERATOR):
         told |= {"accelerator": None, "num_accelerators": 1}
     if not traits.has(Trait.LOADS_SUMMED):
         return {**told, "loads": [rank]}
-    totals = {"total_running_reqs": 0, "total_waiting_reqs": 0, "total_reqs": 0}
+    totals = {"total_running_reqs": running, "total_waiting_reqs": 0, "total_reqs": running}
     averages = {"avg_token_usage": 0.0, "avg_throughput": 0.0, "avg_utilization": 0.0}
     return {**told, "dp_rank_count": 1, "loads": [rank], "aggregate": totals | averages}
 
 
-def load_list(traits: Traits, now: float) -> list[dict[str, Any]]:
+def load_list(traits: Traits, now: float, running: int = 0) -> list[dict[str, Any]]:
     """/get_load at ``now``."""
-    load: dict[str, Any] = {"dp_rank": 0, "num_reqs": 0, "num_waiting_reqs": 0, "num_tokens": 0}
+    load: dict[str, Any] = {"dp_rank": 0, "num_reqs": running, "num_waiting_reqs": 0, "num_tokens": 0}
     if traits.has(Trait.GET_LOAD_PENDING):
         load["num_pending_tokens"] = 0
     if traits.has(Trait.GET_LOAD_TICK):
@@ -39,12 +39,12 @@ def load_list(traits: Traits, now: float) -> list[dict[str, Any]]:
     return [load]
 
 
-def _rank(traits: Traits, now: float) -> dict[str, Any]:
+def _rank(traits: Traits, now: float, running: int) -> dict[str, Any]:
     """One rank's load: counts, then rates; the sums of 0.5.9 to 0.5.12 are told per rank too."""
-    rank: dict[str, Any] = {"timestamp": now, "dp_rank": 0, "num_running_reqs": 0, "num_waiting_reqs": 0}
+    rank: dict[str, Any] = {"timestamp": now, "dp_rank": 0, "num_running_reqs": running, "num_waiting_reqs": 0}
     rank |= {"num_used_tokens": 0, "num_total_tokens": 0, "max_total_num_tokens": CAPACITY}
     rank |= {"max_running_requests": _RUNNING, "token_usage": 0.0, "gen_throughput": 0.0}
     rank |= {"cache_hit_rate": 0.0, "utilization": 0.0}
     if traits.has(Trait.LOADS_SUMMED):
-        rank["num_total_reqs"] = 0
+        rank["num_total_reqs"] = running
     return rank

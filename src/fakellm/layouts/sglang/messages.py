@@ -98,7 +98,7 @@ def create(request: Request, station: SglangStation, context: Context) -> Ask | 
     if reading.errors:
         return _invalid(reading.errors)
     try:
-        ask = read_chat(chat, dict(reading.values), request, station.engine, context)
+        ask = read_chat(chat, dict(reading.values), request, station.engine)
     except Refusal as refused:
         message = "Internal server error" if refused.status >= 500 else refused.message
         return error(refused.status, ERROR_TYPES.get(refused.status, "api_error"), message)

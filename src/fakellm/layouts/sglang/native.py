@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...ask import Ask, Prompt, Request, Sampling, Wants
-from ..base import Context
 from .answers import Refusal
 from .call import Call, Item
 from .engine_rules import Engine
@@ -43,11 +42,9 @@ BODY = Model(
 """The members that matter here, in the order in which pydantic reports them; all others are ignored."""
 
 
-def read_ask(
-    body: Mapping[str, Any], values: Mapping[str, Any], request: Request, engine: Engine, context: Context
-) -> Ask:
+def read_ask(body: Mapping[str, Any], values: Mapping[str, Any], request: Request, engine: Engine) -> Ask:
     """The ask of a /generate body whose members were read; raises Refusal."""
-    call = _call(values, engine, context)
+    call = _call(values, engine)
     prompts = tuple(Prompt(item.token_ids, text) for item, text in zip(call.items, _texts(values, call), strict=True))
     first = call.items[0]
     parameters = _parameters(values, 0)
@@ -90,7 +87,7 @@ def sampling_of(item: Item, parameters: Mapping[str, Any]) -> Sampling:
     )
 
 
-def _call(values: Mapping[str, Any], engine: Engine, context: Context) -> Call:
+def _call(values: Mapping[str, Any], engine: Engine) -> Call:
     text, ids = values["text"], values["input_ids"]
     if text is None and ids is None and values["input_embeds"] is None:
         raise Refusal("Either text, input_ids or input_embeds should be provided.")
@@ -104,7 +101,7 @@ def _call(values: Mapping[str, Any], engine: Engine, context: Context) -> Call:
     single, prompts = _prompts(text, ids)
     n = _samples(values["sampling_params"])
     listed_answer = n > 1 or not single
-    rids = _rids(values["rid"], len(prompts), n, single, context)
+    rids = _rids(values["rid"], len(prompts), n, single)
     sources = prompts if text is None else [engine.encode(prompt) for prompt in _each_text(prompts)]
     items = tuple(
         engine.item(
@@ -120,6 +117,7 @@ def _call(values: Mapping[str, Any], engine: Engine, context: Context) -> Call:
     return Call(
         items=items,
         rids=rids,
+        fresh=len(prompts) * max(n, 1),
         n=max(n, 1),
         stream=values["stream"],
         listed=listed_answer,
@@ -158,16 +156,16 @@ def _n(parameters: Any) -> int:
     return count if isinstance(count, int) else 1
 
 
-def _rids(rid: Any, prompts: int, n: int, single: bool, context: Context) -> tuple[str, ...]:
-    """The id of every choice. Samples always get fresh ones; a batch makes its own from one word."""
+def _rids(rid: Any, prompts: int, n: int, single: bool) -> tuple[str, ...]:
+    """The ids that the request gives. Samples always get fresh ones (none here); a batch makes its own of one word."""
     if n > 1:
-        return tuple(context.hex(32) for _ in range(prompts * n))
+        return ()
     if single:
-        return (rid if isinstance(rid, str) else context.hex(32),)
+        return (rid,) if isinstance(rid, str) else ()
     if isinstance(rid, str):
         return tuple(f"{rid}_{place}" for place in range(prompts))
     if rid is None:
-        return tuple(context.hex(32) for _ in range(prompts))
+        return ()
     if len(rid) != prompts:
         raise Refusal("The specified rids length mismatch with the batch_size for batch processing.")
     twice = [each for each in dict.fromkeys(rid) if rid.count(each) > 1]

@@ -105,7 +105,7 @@ def _ask(body: Body, request: Request, station: SglangStation, context: Context,
         wants=Wants(usage=not values["stream"]),
         ignored=tuple(name for name in body.sent if name not in values),
         options={
-            "call": Call(items=(item,), rids=(context.hex(32),), stream=values["stream"]),
+            "call": Call(items=(item,), stream=values["stream"]),
             "route": OllamaRoute(chat),
         },
     )

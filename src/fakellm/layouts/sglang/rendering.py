@@ -59,7 +59,7 @@ def _responses(told: Told, ask: Ask, station: SglangStation, context: Context) -
     answer = renderer.whole(told)
     if answer.status == 200 and route.values["store"]:
         body = answer.messages[0].body
-        station.state.responses[route.id] = {"body": body, "history": _history(route.history, told)}
+        station.state.responses.setdefault(route.id, {"body": body, "history": _history(route.history, told)})
     return answer
 
 

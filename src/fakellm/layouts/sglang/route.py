@@ -34,12 +34,10 @@ class Route:
     access: str = "api"
 
 
-def openai_ask(
-    read_ask: ReadAsk, body: Body, request: Request, station: SglangStation, context: Context
-) -> Ask | Rendering:
+def openai_ask(read_ask: ReadAsk, body: Body, request: Request, station: SglangStation) -> Ask | Rendering:
     """The ask of an OpenAI route, or its refusal: in old streams an event, else the error object."""
     try:
-        return read_ask(body.sent, dict(body.values), request, station.engine, context)
+        return read_ask(body.sent, dict(body.values), request, station.engine)
     except EngineRefusal as refused:
         if body.values["stream"] and not station.traits.has(Trait.REFUSES_BEFORE_STREAM):
             return answers.events((answers.stream_error(refused.message, refused.kind, 400),))

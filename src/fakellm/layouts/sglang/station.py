@@ -6,20 +6,21 @@ renderer by the ask's api. State that answers show (weight version, pause, store
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ...ask import Ask, Request
 from ...generation import Generation
 from ...message import Rendering
 from ...told import Told
-from ..base import Context, Launch
+from ..base import Context, Launch, Served
 from . import options
-from .call import call_of
+from .call import call_of, named
 from .engine import immediately
 from .engine_rules import Engine
 from .native_render import NativeRenderer
 from .parsers import AnswerParser, ParserChoice, check_names
+from .planning import plan_key
 from .rendering import RENDERERS
 from .routes import find
 from .scores import Speller
@@ -64,7 +65,23 @@ class SglangStation:
 
     def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
         """The answer in the route's words."""
+        return RENDERERS[ask.api](told, named(ask, context), self, context)
+
+    def served(self, served: Served) -> None:
+        """Count an answer for /metrics."""
         self.state.count("num_requests_total")
-        self.state.count("prompt_tokens_total", float(told.usage.prompt_tokens or 0))
-        self.state.count("generation_tokens_total", float(told.usage.completion_tokens or 0))
-        return RENDERERS[ask.api](told, ask, self, context)
+        self.state.count("prompt_tokens_total", served.prompt_tokens)
+        self.state.count("generation_tokens_total", served.completion_tokens)
+
+    def in_flight(self, change: int) -> None:
+        """Count requests in flight for /metrics and the load routes."""
+        self.state.running += change
+
+    @property
+    def epoch(self) -> int:
+        """Plans of an earlier epoch are stale."""
+        return self.state.epoch
+
+    def plan_key(self, ask: Ask) -> Hashable | None:
+        """What the bytes depend on besides the truth, ids, time and the prompt's own ids; None = no plan."""
+        return plan_key(ask, self.settings.context_length, self.traits)
