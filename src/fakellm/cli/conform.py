@@ -69,10 +69,9 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 def _options(given: dict[str, Any], *, smoke: bool = False) -> Any:
     from ..conform.session import Options
 
-    layouts = given["layouts"] or ""
     return Options(
         profile=given["profile"],
-        layouts=tuple(name.strip() for name in layouts.split(",") if name.strip()),
+        layouts=_names(given["layouts"]),
         extended=given["extended"],
         only=tuple(given["only"]),
         shard=_shard(given["shard"]),
@@ -191,7 +190,7 @@ def gateway(**given: Any) -> int:
         listen=given["listen"],
         advertise=given["advertise"],
         model=given["model"],
-        apis=tuple(name.strip() for name in given["apis"].split(",") if name.strip()),
+        apis=_names(given["apis"]),
         headers=dict(_header_pair(text) for text in given["headers"]),
         name=given["name"],
     )
@@ -229,3 +228,78 @@ def server(**given: Any) -> int:
         record=given["record"],
     )
     return _run(conform_server, target, _options(given), given)
+
+
+@conform.command("list", epilog="Example: fakellm conform list --only 'ids/**' --json")
+@click.option("--profile", type=click.Choice(["capture-client", "sdk", "gateway", "server"]), default="capture-client",
+              show_default=True, help="Which set of cases.")
+@click.option("--layout", "layouts", metavar="L,...", help="Layouts, instead of the default ones.")
+@click.option("--extended", is_flag=True, help="Everything, not only the core.")
+@click.option("--only", multiple=True, metavar="GLOB", help="Only these cases (*, ** and ?; may be repeated).")
+@click.option("--checks", is_flag=True, help="List the checks instead of the cases.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def list_(profile: str, layouts: str | None, extended: bool, only: tuple[str, ...], checks: bool, as_json: bool) -> int:
+    """List cases or checks."""
+    rows = _check_rows() if checks else _case_rows(profile, _names(layouts), extended, only)
+    if as_json:
+        click.echo(json.dumps({"checks" if checks else "cases": rows}, ensure_ascii=False))
+        return 0
+    for row in rows:
+        click.echo(f"{row['id']}  {row['title']}")
+    return 0
+
+
+def _check_rows() -> list[dict[str, Any]]:
+    from ..conform.checks import all_checks
+
+    return [
+        {"id": check.id, "level": str(check.level), "title": check.requirement, "modes": sorted(check.modes)}
+        for check in all_checks()
+    ]
+
+
+def _case_rows(profile: str, layouts: tuple[str, ...], extended: bool, only: tuple[str, ...]) -> list[dict[str, Any]]:
+    from ..conform.session import listed
+
+    return [
+        {"id": case.id, "title": case.title, "why": case.why, "faults": list(case.faults), "since": case.since}
+        for case in listed(profile, layouts, extended, only)
+    ]
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+@click.command("report", epilog="Example: fakellm report shard-1/report.jsonl shard-2/report.jsonl --report-dir report")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--baseline", type=click.Path(path_type=Path), help="Known losses: fakellm-baseline.yaml.")
+@click.option("--report-dir", type=click.Path(path_type=Path), help="Write report.jsonl, report.html, junit.xml ...")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.option("--strict", is_flag=True, help="Warnings (SHOULD) are red as well.")
+@click.option("-q", "--quiet", is_flag=True, help="No notes, no warnings in detail.")
+@click.option("-v", "--verbose", is_flag=True, help="Show expected failures token by token as well.")
+def report(files: tuple[Path, ...], **given: Any) -> int:
+    """Merge report.jsonl files of one matrix, judge them as one run, and write reports."""
+    from rich.console import Console
+
+    from ..conform.checks import all_checks
+    from ..conform.report.terminal import TerminalWriter
+    from ..conform.session import Options, report_again
+
+    options = Options(
+        baseline=given["baseline"], report_dir=given["report_dir"], junit=given["junit"], strict=given["strict"]
+    )
+    terminal = TerminalWriter(
+        Console(highlight=False),
+        Console(stderr=True),
+        {check.id: check.requirement for check in all_checks()},
+        quiet=given["quiet"],
+        verbose=given["verbose"],
+        verdict=not given["as_json"],
+    )
+    footer = report_again(files, options, [terminal])
+    if given["as_json"]:
+        click.echo(json.dumps(footer.to_json()))
+    return int(footer.exit_code)

@@ -66,9 +66,6 @@ async def conform_client(
     driver = target.driver(setup.patience)
     stopped = False
 
-    async def run(run: Run, cases: Sequence[Case]) -> None:
-        await run_client_cases(run, driver, cases)
-
     async def stop() -> Sequence[RunnerError]:
         nonlocal stopped
         stopped = True
@@ -78,6 +75,10 @@ async def conform_client(
         supports = await driver.start()
         stack.push_async_callback(lambda: _quietly(driver) if not stopped else _nothing())
         host = await stack.enter_async_context(Host(seed=options.seed))
+
+        async def run(run: Run, cases: Sequence[Case]) -> None:
+            await run_client_cases(run, host, driver, cases)
+
         subject = Subject(mode=Mode.CLIENT, supports=supports, words=target.words(), run=run, stop=stop)
         return await conduct(subject, host, options, writers, setup)
 

@@ -96,7 +96,7 @@ async def conform_gateway(
         supports = Supports(name=target.name, apis=apis, captures=frozenset(VALUES))
 
         async def run(run: Run, cases: Sequence[Case]) -> None:
-            await run_gateway_cases(run, sandwich, cases)
+            await run_gateway_cases(run, host, sandwich, cases)
 
         async def stop() -> Sequence[RunnerError]:
             return []

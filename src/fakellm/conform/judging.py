@@ -6,21 +6,18 @@ is kept after it was written, except what run-level checks need of it. It starts
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .baseline import RUN, Baseline
+from .baseline import Baseline
 from .case import Case
 from .check import Check
-from .checks import usable
 from .drivers.base import Patience
 from .finding import Finding, Level, Outcome
-from .host import Host
 from .light import lightened, to_json
-from .observation import May, Mode, Observation, Supports
-from .report.records import CaseRecord, Footer, Writer
+from .observation import May, Observation, Supports
+from .report.records import CaseRecord, Writer
 from .strip import strip_of
 from .verdict import Tally, Verdict, is_red
 
@@ -33,7 +30,6 @@ EVIDENCE_CHARACTERS = 20_000
 class Run:
     """What one run holds while it goes on. ``reproduce``: case id -> the command that runs it alone."""
 
-    host: Host
     supports: Supports
     checks: Sequence[Check]
     baseline: Baseline
@@ -62,14 +58,15 @@ def judge_case(
             findings.append(_worst(check, [(one, judge_observation(check, one)) for one in observations]))
     if not errors and not any(_counts(finding) for finding in findings):
         findings.append(error_finding("harness.no-check", case.id, "no check had anything to say about this case"))
-    absent = [finding for finding in findings if finding.outcome is Outcome.NOT_APPLICABLE]
     verdicts = [run.baseline.judge(replace(finding, case=case.id)) for finding in findings]
     for verdict in verdicts:
         run.tally.add(verdict)
-    _remember(run, observations, verdicts)
-    record = _record(
-        run, case, observations, [v for v in verdicts if v.finding not in absent], len(absent), stderr, elapsed_ms
-    )
+    run.tally.cases += 1
+    for observation in observations:
+        remember_values(run, observation)
+    remember_verdicts(run, verdicts)
+    shown = [verdict for verdict in verdicts if _counts(verdict.finding)]
+    record = _record(run, case, observations, shown, len(verdicts) - len(shown), stderr, elapsed_ms)
     for writer in run.writers:
         writer.case(record)
 
@@ -106,12 +103,15 @@ def error_finding(check: str, case: str, message: str) -> Finding:
     return Finding(check=check, level=Level.MUST, outcome=Outcome.ERROR, case=case, message=message)
 
 
-def _remember(run: Run, observations: Sequence[Observation], verdicts: Sequence[Verdict]) -> None:
-    run.tally.cases += 1
-    for one in observations:
-        run.tally.exchanges += bool(one.upstream) or (one.downstream is not None and one.downstream.status is not None)
-        run.given |= optional_values(one)
-        run.light.append(lightened(one))
+def remember_values(run: Run, one: Observation) -> None:
+    """Keep of an exchange what the findings about the run need."""
+    run.tally.exchanges += bool(one.upstream) or (one.downstream is not None and one.downstream.status is not None)
+    run.given |= optional_values(one)
+    run.light.append(lightened(one))
+
+
+def remember_verdicts(run: Run, verdicts: Sequence[Verdict]) -> None:
+    """Keep of a case's verdicts what the findings about the run and the report's end need."""
     for verdict in verdicts:
         finding = verdict.finding
         if finding.outcome in (Outcome.PASS, Outcome.FAIL):
@@ -120,6 +120,18 @@ def _remember(run: Run, observations: Sequence[Observation], verdicts: Sequence[
             run.passing.add((finding.check, finding.case))
         if is_red(finding) or finding.outcome is Outcome.FAIL:
             run.failing.append(verdict)
+
+
+OPTIONAL = ("top_logprobs", "prompt_logprobs", "token_texts", "weight_versions")
+
+
+def optional_values(one: Observation) -> set[str]:
+    """The optional fields of the protocol that a client gave here; a field that it never gives is N/A."""
+    capture = one.ending.capture
+    if capture is None:
+        return set()
+    given = {name for name in OPTIONAL if any(getattr(choice, name) is not None for choice in capture.choices)}
+    return given | ({"usage"} if capture.usage is not None else set())
 
 
 def _record(
@@ -185,95 +197,4 @@ def _text(body: bytes) -> str:
     text = body.decode("utf-8", "replace")
     return (
         text if len(text) <= EVIDENCE_CHARACTERS else f"{text[:EVIDENCE_CHARACTERS]}\n… {len(text)} characters in all"
-    )
-
-
-def judge_run(run: Run, *, untested: bool = True) -> tuple[Verdict, ...]:
-    """The findings about the run as a whole: checks over all observations, and MUSTs that nothing exercised."""
-    findings: list[Finding] = []
-    lost = never_captured(run.light, run.supports)
-    run.tally.usable, run.tally.carrying = _yield(run.light)
-    for check in run.checks:
-        if check.judge_run is not None and run.light:
-            findings += check.judge_run(run.light)
-            run.exercised.add(check.id)
-        elif (
-            untested
-            and check.judge is not None
-            and check.id not in run.exercised
-            and not cannot_arise(check, run, lost)
-        ):
-            findings.append(
-                Finding(
-                    check=check.id,
-                    level=check.level,
-                    outcome=Outcome.UNTESTED,
-                    message=f"no exchange of this run exercised it: {check.requirement}",
-                )
-            )
-    verdicts = tuple(run.baseline.judge(replace(finding, case=finding.case or RUN)) for finding in findings)
-    for verdict in verdicts:
-        run.tally.add(verdict)
-        if is_red(verdict.finding) or verdict.finding.outcome is Outcome.FAIL:
-            run.failing.append(verdict)
-    return verdicts
-
-
-def _yield(light: Sequence[Observation]) -> tuple[int, int]:
-    """(N, M) of the report's first line. A server's own answers carry ids where its layout's table says so."""
-    served = [one for one in light if one.mode is Mode.SERVER and "completion_token_ids" in one.truth.carried]
-    captures = [one.downstream.capture for one in served if one.downstream is not None]
-    with_ids = sum(c is not None and all(choice.completion_token_ids for choice in c.choices) for c in captures)
-    usable_ones, carrying = usable([one for one in light if one.mode is not Mode.SERVER])
-    return usable_ones + with_ids, carrying + len(served)
-
-
-def never_captured(light: Sequence[Observation], supports: Supports) -> frozenset[str]:
-    """Declared values that were on the wire, and null in every capture of the run."""
-    sent = {value for one in light if one.sent is not None for value in one.sent.carried}
-    got = {
-        value
-        for one in light
-        if one.ending.capture is not None
-        for choice in one.ending.capture.choices
-        for value in supports.captures
-        if getattr(choice, value) is not None
-    }
-    return frozenset((supports.captures & sent) - got)
-
-
-OPTIONAL = ("top_logprobs", "prompt_logprobs", "token_texts", "weight_versions")
-
-
-def optional_values(one: Observation) -> set[str]:
-    """The optional fields of the protocol that a client gave here; a field that it never gives is N/A."""
-    capture = one.ending.capture
-    if capture is None:
-        return set()
-    given = {name for name in OPTIONAL if any(getattr(choice, name) is not None for choice in capture.choices)}
-    return given | ({"usage"} if capture.usage is not None else set())
-
-
-def cannot_arise(check: Check, run: Run, lost: frozenset[str]) -> bool:
-    """N/A rather than untested: the client exposes nothing of what the check needs, or captured it nowhere at all
-    (``lost``), which ``capture.yield`` says already."""
-    if not check.needs:
-        return False
-    exposed = (run.supports.captures | run.given) & check.needs
-    return not exposed or bool(lost & check.needs)
-
-
-def finish(run: Run, *, strict: bool, started: float, judged_stale: bool = True) -> Footer:
-    """The footer: word and exit code, and what there is to say about the baseline."""
-    stale = [f"{entry.where} ({entry.model.check} in {entry.model.case})" for entry in run.baseline.stale()]
-    exit_code = run.tally.exit_code(strict=strict, stale=len(stale) if judged_stale else 0)
-    return Footer(
-        tally=run.tally,
-        word=run.tally.word(),
-        exit_code=exit_code,
-        failing=tuple(run.failing),
-        stale=tuple(stale) if judged_stale else (),
-        expired=tuple(f"{entry.where} ({entry.model.check})" for entry in run.baseline.expired()),
-        untested=tuple(v.finding.check for v in run.failing if v.finding.outcome is Outcome.UNTESTED),
-        elapsed_ms=(time.monotonic() - started) * 1000,
     )

@@ -58,6 +58,7 @@ def to_json(one: Observation) -> dict[str, Any]:
                 for loss in one.truth.losses
             ],
             "error": one.truth.error,
+            "prompt_texts": list(one.truth.prompt_texts),
         },
         "sent": None
         if one.sent is None
@@ -105,6 +106,7 @@ def from_json(row: Mapping[str, Any], client: Supports) -> Observation:
                 for loss in truth["losses"]
             ),
             error=truth["error"],
+            prompt_texts=tuple(truth.get("prompt_texts", ())),
         ),
         sent=None
         if sent is None

@@ -16,6 +16,7 @@ from ..errors import FakellmError
 from .case import Case
 from .drivers.base import Driver
 from .finding import Finding
+from .host import Host
 from .judging import Run, error_finding, judge_case
 from .observation import Ending, Kind, Mode, Observation
 from .observe import Heard, heard, situation
@@ -23,32 +24,32 @@ from .protocol import RunModel, RunnerError
 from .request import Body
 
 
-async def run_client_cases(run: Run, driver: Driver, cases: Sequence[Case]) -> None:
+async def run_client_cases(run: Run, host: Host, driver: Driver, cases: Sequence[Case]) -> None:
     """Run every case, at most ``max_parallel`` at once, and hand each record to the writers as it ends."""
     gate = asyncio.Semaphore(max(1, run.supports.max_parallel))
 
     async def one(case: Case, number: int) -> None:
         async with gate:
-            await _run_case(run, driver, case, number)
+            await _run_case(run, host, driver, case, number)
 
     if run.supports.max_parallel <= 1:
         for number, case in enumerate(cases, 1):
-            await _run_case(run, driver, case, number)
+            await _run_case(run, host, driver, case, number)
     else:
         await asyncio.gather(*(one(case, number) for number, case in enumerate(cases, 1)))
 
 
-async def _run_case(run: Run, driver: Driver, case: Case, number: int) -> None:
+async def _run_case(run: Run, host: Host, driver: Driver, case: Case, number: int) -> None:
     began = time.monotonic()
     token = f"{run.seed:x}-{number:05d}"
     observations: list[Observation] = []
     errors: list[Finding] = []
     stderr = ""
     try:
-        run.host.mount(token, case)
+        host.mount(token, case)
         calls = [case.call, *case.turns]
         for turn, call in enumerate(calls, 1):
-            observation, words = await _run_turn(run, driver, case, token, call, turn, tuple(observations))
+            observation, words = await _run_turn(run, host, driver, case, token, call, turn, tuple(observations))
             observations.append(observation)
             stderr = f"{stderr}\n{words}".strip()
     except RunnerError as failure:
@@ -58,13 +59,14 @@ async def _run_case(run: Run, driver: Driver, case: Case, number: int) -> None:
     except Exception as crash:  # noqa: BLE001 - an error of ours in one case must not take the rest with it
         errors.append(error_finding("harness.case", case.id, f"{type(crash).__name__}: {crash}"))
     finally:
-        run.host.unmount(token)
+        host.unmount(token)
     errors += _late_problems(driver, case)
     judge_case(run, case, observations, errors, stderr, (time.monotonic() - began) * 1000)
 
 
 async def _run_turn(
     run: Run,
+    host: Host,
     driver: Driver,
     case: Case,
     token: str,
@@ -72,10 +74,10 @@ async def _run_turn(
     turn: int,
     before: tuple[Observation, ...],
 ) -> tuple[Observation, str]:
-    body = run.host.body(replace(case, call=call))
-    seen = len(run.host.exchanges(token))
+    body = host.body(replace(case, call=call))
+    seen = len(host.exchanges(token))
     run.seq += 1
-    root = f"{run.host.root_url}/c/{token}"
+    root = f"{host.root_url}/c/{token}"
     errand = RunModel.model_validate(
         {
             "seq": run.seq,
@@ -94,8 +96,8 @@ async def _run_turn(
     )
     began = time.time()
     reply = await driver.run(errand)
-    exchanges = await run.host.settled(token, seen)
-    what = heard(exchanges, case.api, began, run.host.tokenizer.piece)
+    exchanges = await host.settled(token, seen)
+    what = heard(exchanges, case.api, began, host.tokenizer.piece)
     return observe(run, case, body, what, reply.ending, turn, before), reply.stderr
 
 

@@ -37,28 +37,28 @@ class Sandwich:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-async def run_gateway_cases(run: Run, sandwich: Sandwich, cases: Sequence[Case]) -> None:
+async def run_gateway_cases(run: Run, host: Host, sandwich: Sandwich, cases: Sequence[Case]) -> None:
     """Every case, first alone and then through the gateway."""
     for case in cases:
         began = time.monotonic()
         observations: list[Observation] = []
         errors: list[Finding] = []
         try:
-            errors += await _control(run, case)
+            errors += await _control(run, host, case)
             if not errors:
-                observations = await _turns(run, case, sandwich)
+                observations = await _turns(run, host, case, sandwich)
         except FakellmError as failure:
             errors.append(error_finding("harness.case", case.id, str(failure)))
         except Exception as crash:  # noqa: BLE001 - an error of ours in one case must not take the rest with it
             errors.append(error_finding("harness.case", case.id, f"{type(crash).__name__}: {crash}"))
         judge_case(run, case, observations, errors, "", (time.monotonic() - began) * 1000)
-    run.host.play(None)
+    host.play(None)
 
 
-async def _control(run: Run, case: Case) -> list[Finding]:
+async def _control(run: Run, host: Host, case: Case) -> list[Finding]:
     """What is wrong with the case when nothing stands between: errors of ours."""
     found: list[Finding] = []
-    for observation in await _turns(run, case, Sandwich(run.host.root_url)):
+    for observation in await _turns(run, host, case, Sandwich(host.root_url)):
         for check in run.checks:
             if check.judge is None:
                 continue
@@ -71,18 +71,20 @@ async def _control(run: Run, case: Case) -> list[Finding]:
     return found[:1]
 
 
-async def _turns(run: Run, case: Case, sandwich: Sandwich) -> list[Observation]:
+async def _turns(run: Run, host: Host, case: Case, sandwich: Sandwich) -> list[Observation]:
     observations: list[Observation] = []
-    number = run.host.play(case)
+    number = host.play(case)
     for turn, call in enumerate([case.call, *case.turns], 1):
-        body = run.host.body(replace(case, call=call), sandwich.model)
-        answer, what = await _through(run, case, sandwich, body, number)
-        number = run.host.fake.journal.total
+        body = host.body(replace(case, call=call), sandwich.model)
+        answer, what = await _through(run, host, case, sandwich, body, number)
+        number = host.fake.journal.total
         observations.append(_observed(run, case, body, what, answer, turn, tuple(observations)))
     return observations
 
 
-async def _through(run: Run, case: Case, sandwich: Sandwich, body: Body, number: int) -> tuple[HttpAnswer, Heard]:
+async def _through(
+    run: Run, host: Host, case: Case, sandwich: Sandwich, body: Body, number: int
+) -> tuple[HttpAnswer, Heard]:
     began = time.time()
     cancel = None if case.cancel_after_ms is None else case.cancel_after_ms / 1000
     answer = await post(
@@ -92,8 +94,8 @@ async def _through(run: Run, case: Case, sandwich: Sandwich, body: Body, number:
         timeout=run.patience.deadline_ms / 1000,
         cancel_after=cancel,
     )
-    exchanges = await run.host.arrived(number)
-    return answer, heard(exchanges, None, began, run.host.tokenizer.piece)
+    exchanges = await host.arrived(number)
+    return answer, heard(exchanges, None, began, host.tokenizer.piece)
 
 
 def _observed(

@@ -22,22 +22,24 @@ from .. import __version__, resources
 from ..errors import UsageError
 from . import baseline as baselines
 from .baseline import Baseline
-from .case import Case, Template, load
+from .case import APIS, Case, Template, load
 from .check import Check
 from .checks import all_checks
 from .drivers.base import Patience
 from .finding import Outcome
 from .host import Host, built
-from .judging import Run, error_finding, finish, judge_run
-from .observation import Mode, Observation, Supports
+from .judging import Run
+from .merge import judge_again
+from .observation import Mode, Supports
 from .protocol import PROTOCOL, RunnerError
+from .report import jsonl
 from .report.jsonl import JsonlWriter
 from .report.junit import JUnitWriter
-from .report.records import CaseRecord, Footer, Header, Writer
+from .report.records import Footer, Header, Writer
 from .report.summary import BadgeWriter, SummaryWriter
 from .select import Selection, Wanted, select
-from .strip import strip_of
 from .verdict import Verdict
+from .whole import about_the_run, finish
 
 DEFAULT_LAYOUTS = ("vllm-0.32.0", "sglang-0.5.23")
 
@@ -112,11 +114,10 @@ async def conduct(subject: Subject, host: Host, options: Options, writers: Seque
     templates = load(case_files()) if setup.templates is None else setup.templates
     layouts = tuple(built(options.layouts or subject.supports.layouts or DEFAULT_LAYOUTS))
     selection = select(templates, _wanted(options, layouts), subject.supports, host.serves, host.plays)
-    baseline = _baseline(options, checks, templates, host, setup.today)
+    baseline = read_baseline(options.baseline, checks, templates, host, setup.today)
     whole = options.shard is None
     with ReportFiles(options) as files:
         run = Run(
-            host=host,
             supports=subject.supports,
             checks=checks,
             baseline=baseline,
@@ -130,7 +131,7 @@ async def conduct(subject: Subject, host: Host, options: Options, writers: Seque
         for writer in run.writers:
             writer.header(_header(subject, options, layouts, selection, host))
         await subject.run(run, selection.cases)
-        _about_the_run(run, await subject.stop(), untested=whole and not options.smoke)
+        about_the_run(run, await subject.stop(), untested=whole and not options.smoke)
         footer = finish(run, strict=options.strict, started=started, judged_stale=whole)
         for writer in run.writers:
             writer.footer(footer)
@@ -138,6 +139,26 @@ async def conduct(subject: Subject, host: Host, options: Options, writers: Seque
         fails = [verdict.finding for verdict in run.failing if verdict.finding.outcome is Outcome.FAIL]
         options.write_baseline.write_text(baselines.written(fails, run.passing), encoding="utf-8")
     return Result(footer, selection, run.failing)
+
+
+def listed(profile: str, layouts: Sequence[str], extended: bool, only: tuple[str, ...]) -> tuple[Case, ...]:
+    """The cases that a run with these options would take for a client that does everything."""
+    check_layouts(layouts)
+    host = Host()
+    wanted = Wanted(profile=profile, layouts=tuple(built(layouts or DEFAULT_LAYOUTS)), extended=extended, only=only)
+    anything = Supports(name="", apis=frozenset(APIS))
+    return select(load(case_files()), wanted, anything, host.serves, host.plays).cases
+
+
+def report_again(files: Sequence[Path], options: Options, writers: Sequence[Writer]) -> Footer:
+    """Merge and judge reports; raises CaptureError for files that do not belong together or are cut."""
+    report = jsonl.merged([(path, jsonl.read(path)) for path in files])
+    checks = all_checks()
+    mode = Mode(report.header["mode"])
+    known = [check for check in checks if mode in check.modes]
+    baseline = read_baseline(options.baseline, known, load(case_files()), Host())
+    with ReportFiles(options) as files_:
+        return judge_again(report, checks, baseline, [*writers, *files_.writers], strict=options.strict)
 
 
 def check_layouts(names: Sequence[str]) -> None:
@@ -158,14 +179,15 @@ def _wanted(options: Options, layouts: tuple[str, ...]) -> Wanted:
     )
 
 
-def _baseline(
-    options: Options, checks: Sequence[Check], templates: Sequence[Template], host: Host, today: date | None
+def read_baseline(
+    path: Path | None, checks: Sequence[Check], templates: Sequence[Template], host: Host, today: date | None = None
 ) -> Baseline:
-    if options.baseline is None:
+    """The baseline of a path, checked against every check and case there is; an empty one without a path."""
+    if path is None:
         return Baseline()
     catalogue = everything(templates, host)
     return baselines.load(
-        options.baseline,
+        path,
         checks=[check.id for check in checks],
         cases=[case.id for case in catalogue],
         former={case.id: case.was for case in catalogue if case.was},
@@ -179,47 +201,8 @@ def everything(templates: Sequence[Template], host: Host) -> tuple[Case, ...]:
     from ..layouts import registry
 
     layouts = tuple(layout.name for layout in registry.all_layouts())
-    anything = Supports(name="", apis=frozenset({"chat", "completions", "responses", "generate", "tito"}))
+    anything = Supports(name="", apis=frozenset(APIS))
     return select(templates, Wanted(layouts=layouts, extended=True), anything, host.serves, host.plays).catalogue
-
-
-def _about_the_run(run: Run, troubles: Sequence[RunnerError], *, untested: bool) -> None:
-    """Findings that belong to no case: run-level checks, an adapter that would not stop, late answers."""
-    verdicts = list(judge_run(run, untested=untested))
-    for failure in troubles:
-        verdict = Verdict(error_finding(f"runner.{failure.name}", baselines.RUN, str(failure)))
-        run.tally.add(verdict)
-        run.failing.append(verdict)
-        verdicts.append(verdict)
-    record = run_record(run.light, verdicts, run.reproduce)
-    for writer in run.writers:
-        writer.case(record)
-
-
-def run_record(
-    light: Sequence[Observation], verdicts: Sequence[Verdict], reproduce: Callable[[str], str]
-) -> CaseRecord:
-    """The record of the run as a whole; of a finding that points at a case, the strip and the command of that case."""
-    shown = [verdict for verdict in verdicts if verdict.finding.outcome is not Outcome.NOT_APPLICABLE]
-    by_case = {one.case.id: one for one in light}
-    strips: dict[str, Any] = {}
-    commands: dict[str, str] = {}
-    for verdict in shown:
-        finding = verdict.finding
-        if finding.outcome is not Outcome.FAIL or finding.check in commands:
-            continue
-        commands[finding.check] = reproduce(finding.case if finding.case in by_case else "")
-        strip = strip_of(by_case[finding.case], finding) if finding.case in by_case else None
-        if strip is not None:
-            strips[finding.check] = strip.to_json()
-    return CaseRecord(
-        id=baselines.RUN,
-        title="The run as a whole",
-        verdicts=shown,
-        strips=strips,
-        commands=commands,
-        reproduce=reproduce(""),
-    )
 
 
 def _reproduce(subject: Subject, options: Options, layouts: Sequence[str]) -> Callable[[str], str]:
@@ -259,7 +242,12 @@ def _header(subject: Subject, options: Options, layouts: Sequence[str], selectio
         mode=str(subject.mode),
         client=client,
         command=options.words or ("fakellm", "conform", str(subject.mode), *subject.words),
-        options={"profile": options.profile, "extended": options.extended, "only": list(options.only)},
+        options={
+            "profile": options.profile,
+            "extended": options.extended,
+            "only": list(options.only),
+            "smoke": options.smoke,
+        },
         layouts=tuple(layouts),
         seed=options.seed,
         tokenizer=host.tokenizer.name,

@@ -55,7 +55,8 @@ class JsonlWriter:
         self._write({key: value for key, value in row.items() if value not in ("", {}, (), [], None, False)})
         self._cases += 1
         for verdict in record.verdicts:
-            self._write(finding_to_json(verdict))
+            row = finding_to_json(verdict)
+            self._write(row if row["case"] == record.id else {**row, "record": record.id})
             self._findings += 1
         self._file.flush()
 
@@ -118,8 +119,8 @@ def _assembled(rows: Sequence[Mapping[str, Any]], path: Path) -> ReadReport:
                 raise CaptureError(f"case {row['id']} stands twice", where=str(path))
             heads[row["id"]] = row
             verdicts[row["id"]] = []
-        elif row.get("type") == "finding" and row["case"] in verdicts:
-            verdicts[row["case"]].append(finding_from_json(row))
+        elif row.get("type") == "finding" and row.get("record", row["case"]) in verdicts:
+            verdicts[row.get("record", row["case"])].append(finding_from_json(row))
         else:
             raise CaptureError(f"holds a {row.get('type')!r} where none can stand", where=str(path))
     for case_id, head in heads.items():
