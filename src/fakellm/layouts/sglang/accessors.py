@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base import Accessor, AccessorTable
-from .native_render import fashion_of
 from .traits import Trait, Traits
 
 STREAM_LOSS = "scores of steps without visible text (pieces of a character, the terminal token) are not sent"
@@ -25,7 +24,7 @@ def accessor_table(traits: Traits) -> AccessorTable:
         ("chat", True): _chat_stream(traits),
         ("completions", False): _completions(traits, stream=False),
         ("completions", True): _completions(traits, stream=True),
-        **_others(traits),
+        **_responses(traits),
     }
 
 
@@ -34,8 +33,6 @@ def _native(traits: Traits, *, stream: bool) -> list[Accessor]:
     scored: Mapping[str, Any] = {"return_logprob": True}
     tail = traits.has(Trait.PROMPT_TAIL_IN_OUTPUT_IDS)
     ids_loss = "output_ids begin with up to five ids of the prompt (issue 17240)" if tail else None
-    if stream and not fashion_of(traits, incremental=False).ids:
-        ids_loss = ids_loss or None
     table = [
         Accessor("completion_token_ids", "output_ids", {}, kinds, loss=ids_loss),
         Accessor("logprobs", "meta_info.output_token_logprobs[][0]", scored, kinds),
@@ -128,5 +125,26 @@ def _completions(traits: Traits, *, stream: bool) -> list[Accessor]:
     ]
 
 
-def _others(traits: Traits) -> dict[tuple[str, bool], list[Accessor]]:
-    return {}
+def _responses(traits: Traits) -> dict[tuple[str, bool], list[Accessor]]:
+    """/v1/responses: no ids. Scores stand in whole answers only; usage tells nothing before 0.5.18."""
+    if not traits.has(Trait.RESPONSES):
+        return {}
+    text = "output[type=message].content[type=output_text]"
+    whole = [Accessor("text", f"{text}.text", {}, ("body",), eos=False)]
+    stream = [Accessor("text", "delta", {}, ("response.output_text.delta",), eos=False)]
+    if not traits.has(Trait.RESPONSES_DELTAS):
+        stream = [Accessor("text", f"response.{text}.text", {}, ("response.completed",), eos=False)]
+    if traits.has(Trait.RESPONSES_USAGE):
+        scored = {"include": ["message.output_text.logprobs"]}
+        whole += [
+            Accessor("logprobs", f"{text}.logprobs[].logprob", scored, ("body",)),
+            Accessor("top_logprobs", f"{text}.logprobs[].top_logprobs", {**scored, "top_logprobs": 1}, ("body",)),
+            Accessor("finish_reason", "status", {}, ("body",)),
+            Accessor("usage", "usage", {}, ("body",)),
+        ]
+        ends = ("response.completed", "response.incomplete", "response.failed")
+        stream += [
+            Accessor("finish_reason", "response.status", {}, ends),
+            Accessor("usage", "response.usage", {}, ends),
+        ]
+    return {("responses", False): whole, ("responses", True): stream}
