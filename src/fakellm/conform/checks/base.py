@@ -34,14 +34,18 @@ def exchange_check(
     level: Level = Level.MUST,
     modes: frozenset[Mode] = CLIENT,
     needs: Sequence[str] = (),
+    given_up: bool = False,
     sources: Sequence[str],
 ) -> Callable[[Judge], Check]:
-    """A check that judges one exchange at a time."""
+    """A check that judges one exchange at a time. ``given_up``: also those that the caller itself cancels, in which
+    nothing of an answer can be expected."""
 
     def wrap(judge: Judge) -> Check:
         requirement, page = _page(judge, id)
 
         def levelled(observation: Observation) -> Sequence[Finding]:
+            if observation.case.cancel_after_ms is not None and not given_up:
+                return NOTHING
             weight = Level.INFO if _optional(observation) else level
             return [_at(finding, id, weight, observation.case.id) for finding in judge(observation)]
 
@@ -73,7 +77,8 @@ def run_check(
         requirement, page = _page(judge, id)
 
         def levelled(observations: Sequence[Observation]) -> Sequence[Finding]:
-            return [_at(finding, id, level, "") for finding in judge(observations)]
+            whole = [one for one in observations if one.case.cancel_after_ms is None]
+            return [_at(finding, id, level, "") for finding in judge(whole)]
 
         return Check(
             id=id,

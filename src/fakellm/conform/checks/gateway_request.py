@@ -23,7 +23,7 @@ ROUTED_BY = frozenset({"model"})
 """Fields that a gateway has to read and may rewrite."""
 
 
-@exchange_check("gateway.flags-forwarded", modes=GATEWAY, sources=(ROUTER, PORTKEY))
+@exchange_check("gateway.flags-forwarded", given_up=True, modes=GATEWAY, sources=(ROUTER, PORTKEY))
 def flags_forwarded(observation: Observation) -> Sequence[Finding]:
     """The fields that ask for ids and logprobs MUST reach the server as the caller sent them.
 
@@ -36,7 +36,7 @@ def flags_forwarded(observation: Observation) -> Sequence[Finding]:
     return _compared(flags, sides.forwarded, "the flag")
 
 
-@exchange_check("gateway.request-kept", modes=GATEWAY, sources=(ROUTER, PORTKEY))
+@exchange_check("gateway.request-kept", given_up=True, modes=GATEWAY, sources=(ROUTER, PORTKEY))
 def request_kept(observation: Observation) -> Sequence[Finding]:
     """No field of the request MUST be lost or changed on its way through, known to the gateway or not.
 

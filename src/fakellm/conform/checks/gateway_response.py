@@ -34,8 +34,6 @@ def answer_readable(observation: Observation) -> Sequence[Finding]:
     down = observation.downstream
     if down is None or observation.case.faults or error_on_the_wire(observation) or observation.sent is None:
         return NOTHING
-    if observation.case.cancel_after_ms is not None:
-        return NOTHING
     if down.error is not None:
         return [failed(f"the answer did not come back: {down.error}")]
     if observation.truth.losses or down.problem is None:
@@ -236,9 +234,9 @@ def _models(values: Sequence[Any]) -> set[Any]:
 
 
 def _whole(observation: Observation) -> Sides | None:
-    """The sides of an answer that went through in one API, of an exchange that was no error and was not cancelled."""
+    """The sides of an answer that went through in one API, of an exchange that was no error."""
     down = observation.downstream
-    if down is None or error_on_the_wire(observation) or observation.case.cancel_after_ms is not None:
+    if down is None or error_on_the_wire(observation):
         return None
     if down.status is None or down.status >= 400 or down.error is not None:
         return None

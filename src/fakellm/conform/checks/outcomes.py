@@ -108,7 +108,10 @@ def crash_on_untrusted(observation: Observation) -> Sequence[Finding]:
 
 
 @exchange_check(
-    "outcome.cancel-reaches-server", level=Level.INFO, sources=("https://github.com/vllm-project/vllm/pull/47933",)
+    "outcome.cancel-reaches-server",
+    given_up=True,
+    level=Level.INFO,
+    sources=("https://github.com/vllm-project/vllm/pull/47933",),
 )
 def cancel_reaches_server(observation: Observation) -> Sequence[Finding]:
     """A call that the caller cancels is best cancelled at the server too, so that it stops sampling.

@@ -22,6 +22,7 @@ MISSING = object()
 
 @exchange_check(
     "request.flags-sent",
+    given_up=True,
     sources=("https://github.com/eval-protocol/python-sdk/pull/457", "https://github.com/NVIDIA-NeMo/Gym/pull/1013"),
 )
 def flags_sent(observation: Observation) -> Sequence[Finding]:
@@ -41,6 +42,7 @@ def flags_sent(observation: Observation) -> Sequence[Finding]:
 
 @exchange_check(
     "request.fields-kept",
+    given_up=True,
     sources=(
         "https://github.com/microsoft/agent-lightning/issues/326",
         "https://github.com/sgl-project/sglang/pull/26555",
@@ -67,7 +69,9 @@ def _unlike(where: str, right: Any, got: Any, what: str) -> Finding:
     return failed(f"{what} {where} {verb}", where=where, expected=right, got=None if got is MISSING else got)
 
 
-@exchange_check("request.one-call", modes=BOTH, sources=("https://github.com/openai/openai-python#retries",))
+@exchange_check(
+    "request.one-call", given_up=True, modes=BOTH, sources=("https://github.com/openai/openai-python#retries",)
+)
 def one_call(observation: Observation) -> Sequence[Finding]:
     """One call MUST reach the server once; another only after 408, 409, 429, 5xx or a connection that failed.
 

@@ -172,7 +172,7 @@ class ConvertWithoutLogprobs(Gateway):
         if body is None or not passing.path.endswith("/responses"):
             return passing
         said: Any = body.get("input", "")
-        messages: Any = said if isinstance(said, list) else [{"role": "user", "content": said}]
+        messages = cast("list[Any]", said) if isinstance(said, list) else [{"role": "user", "content": said}]
         chat: dict[str, Any] = {"model": body.get("model"), "messages": messages, "stream": body.get("stream", False)}
         if "top_logprobs" in body:
             chat["top_logprobs"] = body["top_logprobs"]
