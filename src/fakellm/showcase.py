@@ -8,7 +8,6 @@ come from here. Time and ids are fixed. Knows no fault by name.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -49,7 +48,7 @@ class Situation:
     path: str
     body: Mapping[str, Any]
     say: Any = GREETING
-    server: Mapping[str, Any] = field(default_factory=lambda: {})
+    server: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def request(self) -> Request:
         body = json.dumps({"model": "tiny", **self.body}).encode()
@@ -103,21 +102,22 @@ SITUATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A fault at work. ``difference``: unified, without the long parts; ``digest``: of all bytes after the fault."""
+    """A fault at work. ``difference``: unified, long runs of one character shortened."""
 
     fault: str
     situation: str
     layout: str
     difference: tuple[str, ...]
-    digest: str
 
     @property
     def text(self) -> str:
-        """The difference as a page shows it."""
-        lines = list(self.difference[:LONGEST])
-        if len(self.difference) > LONGEST:
-            lines.append(f"... {len(self.difference) - LONGEST} more lines")
-        return "\n".join(lines)
+        """The difference as ``explain`` shows it."""
+        return self.first(LONGEST)
+
+    def first(self, count: int) -> str:
+        """The first so many lines of it, and how many more there are."""
+        more = len(self.difference) - count
+        return "\n".join([*self.difference[:count], *([f"... {more} more lines"] if more > 0 else [])])
 
 
 @cache
@@ -143,12 +143,8 @@ def show(fault: Fault, parameters: Mapping[str, Any] | None = None, layout: str 
         after, problem = answer(situation, (entry,), layout)
         if problem is None and after != before:
             difference = tuple(difflib.unified_diff(lines(before), lines(after), "before", "after", n=1, lineterm=""))
-            return Shown(fault.id, situation.name, layout, difference, _digest(after))
+            return Shown(fault.id, situation.name, layout, difference)
     return None
-
-
-def _digest(wire: Wire) -> str:
-    return hashlib.sha256(repr(wire).encode()).hexdigest()[:16]
 
 
 def lines(wire: Wire) -> list[str]:

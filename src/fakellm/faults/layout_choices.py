@@ -143,7 +143,8 @@ def choice_index_from_one(rendering: Rendering, context: FaultContext[Parameters
 def choice_index_constant(rendering: Rendering, context: FaultContext[Parameters]) -> Rendering:
     """All choices have the index 0.
 
-    Why: https://github.com/BerriAI/litellm/issues/3276 class: gateways that make one stream of several.
+    Why: https://github.com/BerriAI/litellm/issues/3276 (an index that was not the choice's); gateways that make one
+    stream of several calls.
     Right: refuse: two choices with one index cannot be told apart.
     Breaks: clients that key by index merge or overwrite choices silently.
     """

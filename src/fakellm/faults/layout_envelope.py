@@ -167,7 +167,7 @@ def _pieces(rendering: Rendering, act: Callable[[Json], Json]) -> Rendering:
         return act(cast(Json, piece))
 
     result = map_bodies(rendering, lambda members: change(members, steps("choices[].delta.tool_calls[]"), visit))
-    if not changed and _spoke(rendering):
+    if not changed and rendering.stream and _spoke(rendering):
         raise FaultError(
             "this stream calls no tool", hint="let the reply say tool_calls and give the layout its parser"
         )

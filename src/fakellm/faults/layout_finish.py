@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..ask import Ask
-from ..errors import FaultError
 from ..layouts.base import Layout
 from ..message import Message, Rendering
 from ..reading.paths import steps
@@ -137,11 +136,12 @@ def usage_absent(rendering: Rendering, context: FaultContext[Parameters]) -> Ren
     return map_bodies(replace(rendering, messages=kept), drop)
 
 
-def _usage_chunk(rendering: Rendering) -> tuple[int, Message]:
+def _usage_chunk(rendering: Rendering) -> tuple[int, Message] | None:
+    """The chunk with the usage and its place; None when another fault has taken it away."""
     for number, message in enumerate(rendering.messages):
         if message.kind == "usage" and isinstance(body(message).get("usage"), dict):
             return number, message
-    raise FaultError("this stream has no usage chunk", hint="send stream_options: {include_usage: true}")
+    return None
 
 
 def _asks_usage(ask: Ask, layout: Layout) -> str | None:
@@ -159,7 +159,10 @@ def usage_early(rendering: Rendering, context: FaultContext[Parameters]) -> Rend
     Right: read until the stream ends.
     Breaks: clients that take the usage chunk for the end.
     """
-    number, chunk = _usage_chunk(rendering)
+    found = _usage_chunk(rendering)
+    if found is None:
+        return rendering
+    number, chunk = found
     rest = [message for place, message in enumerate(rendering.messages) if place != number]
     place = next((place for place, message in enumerate(rest) if finishes(message)), len(rest))
     due = rest[place].due_ms if place < len(rest) else chunk.due_ms
@@ -175,8 +178,10 @@ def usage_on_every_chunk(rendering: Rendering, context: FaultContext[Parameters]
     Right: the last one counts.
     Breaks: clients that add them up.
     """
-    _, chunk = _usage_chunk(rendering)
-    final: Json = body(chunk)["usage"]
+    found = _usage_chunk(rendering)
+    if found is None:
+        return rendering
+    final: Json = body(found[1])["usage"]
     total = final.get("completion_tokens")
     count = sum(1 for message in rendering.messages if has_body(message) and choices(message))
     told = 0
@@ -202,7 +207,10 @@ def usage_choices_null(rendering: Rendering, context: FaultContext[Parameters]) 
     Right: null and [] are the same here.
     Breaks: clients that iterate over choices.
     """
-    number, chunk = _usage_chunk(rendering)
+    found = _usage_chunk(rendering)
+    if found is None:
+        return rendering
+    number, chunk = found
     messages = list(rendering.messages)
     messages[number] = replace(chunk, body={**body(chunk), "choices": None})
     return with_numbers(replace(rendering, messages=tuple(messages)))

@@ -71,8 +71,9 @@ def late_eos_score(rendering: Rendering, context: FaultContext[OnChoice]) -> Ren
 
     In the Responses API it is a further, empty output_text.delta behind the last text.
 
-    Why: engines score a token after they sent it; vLLM's Responses streams did so up to 0.16 (captured), Dynamo is
-    about to ( https://github.com/ai-dynamo/dynamo/pull/13879 names the cursors that it breaks).
+    Why: engines score a token after they have sent it, and cursors cut such scores wrongly:
+    https://github.com/ai-dynamo/dynamo/pull/13879 ; vLLM's Responses streams up to 0.16 send the end token's score in
+    an empty delta (captured).
     Right: read until the stream ends; the score belongs to the last id.
     Breaks: litellm 1.110.2 swallows it for every provider; openai-agents 0.24.0 loses it (measured).
     """
@@ -261,7 +262,7 @@ def _prompt_rows(rendering: Rendering, context: FaultContext[Any], act: Callable
 
         changed = map_bodies(changed, lambda members, way=way: change(members, way, visit))
     before, after = (_spelled(each) for each in (rendering, changed))
-    if before == after and any(has_body(message) for message in rendering.messages):
+    if before == after and any(choices(message) for message in rendering.messages):
         raise FaultError("this answer has no prompt scores of that form", hint="ask for prompt_logprobs of 1 or more")
     return changed
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field
 
 from ..ask import Ask
-from ..errors import FaultError
 from ..layouts.base import Accessor, Layout
 from ..message import Message, Rendering
 from .base import NULL, RECOVER, FaultContext, Parameters, accessors_of, on_rendering
@@ -198,15 +197,15 @@ class Late(Parameters):
     ] = "finish"
 
 
-def _take_prompt(rendering: Rendering, context: FaultContext[Any]) -> tuple[Rendering, Accessor, list[Any]]:
-    """The stream without prompt ids, and the ids of every place."""
+def _take_prompt(rendering: Rendering, context: FaultContext[Any]) -> tuple[Rendering, Accessor, list[Any]] | None:
+    """The stream without prompt ids, and the ids of every place; None when another fault has taken them already."""
     for accessor in context.accessors("prompt_token_ids"):
         way = ids_way(accessor)
         found = [ids for message in rendering.messages for ids in values(message.body, way) if ids]
         if found:
             emptied = change_at(rendering, accessor, way, lambda ids: None if ids is None else DROP)
             return emptied, accessor, found
-    raise FaultError("this answer carries no prompt ids", hint="ask for them in the request")
+    return None
 
 
 def _ids_of(found: list[Any], index: Any) -> Any:
@@ -229,7 +228,10 @@ def prompt_ids_late(rendering: Rendering, context: FaultContext[Late]) -> Render
     Breaks: rllm-model-gateway 0.1.0 reads the first chunk only and reports []; the .stream() helper of openai-python
     3.57 loses them (measured).
     """
-    emptied, accessor, found = _take_prompt(rendering, context)
+    taken = _take_prompt(rendering, context)
+    if taken is None:
+        return rendering
+    emptied, accessor, found = taken
     nested = accessor.path.startswith("choices[].")
     key = str(ids_way(accessor)[-1])
     wants_usage = context.parameters.on == "usage" and any(message.kind == "usage" for message in emptied.messages)
@@ -259,7 +261,10 @@ def prompt_ids_on_own_chunk(rendering: Rendering, context: FaultContext[Paramete
     Right: take them from whichever chunk carries them.
     Breaks: clients that read choices[0] of every chunk, and those that look at the first chunk only.
     """
-    emptied, accessor, found = _take_prompt(rendering, context)
+    taken = _take_prompt(rendering, context)
+    if taken is None:
+        return rendering
+    emptied, accessor, found = taken
     place = next((number for number, message in enumerate(emptied.messages) if message.kind == "delta"), 0)
     like = emptied.messages[place]
     key = str(ids_way(accessor)[-1])

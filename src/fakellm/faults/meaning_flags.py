@@ -193,7 +193,7 @@ def stream_ignored(body: Body, context: FaultContext[Parameters]) -> Body:
 def stream_options_ignored(body: Body, context: FaultContext[Parameters]) -> Body:
     """stream_options is ignored: the stream has no usage.
 
-    Why: https://github.com/BerriAI/litellm/issues/3276 class: options that only some servers know.
+    Why: only some servers know the option; Portkey drops the usage chunk of Fireworks (1.15.2, captured).
     Right: everything else is captured; usage is null.
     Breaks: litellm 1.110.2 makes the counts up (8 and 2 instead of 4 and 4, measured).
     """
