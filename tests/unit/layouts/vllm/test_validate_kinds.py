@@ -2,7 +2,8 @@
 
 import pytest
 
-from fakellm.layouts.vllm.validate.kinds import Flag, ListOf, MapOf, Maybe, Number, OneOf, Text, Union, Whole
+from fakellm.layouts.vllm.validate.containers import ListOf, MapOf, Maybe, Union
+from fakellm.layouts.vllm.validate.kinds import Flag, Number, OneOf, Text, Whole
 from fakellm.layouts.vllm.validate.records import OMITTED, REQUIRED, Branches, Field, Record
 
 

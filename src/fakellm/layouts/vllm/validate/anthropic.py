@@ -12,9 +12,10 @@ from typing import Any, cast
 from ..options import V16, V20, V24, V28, V32
 from .chat import payload_fields, transfer_fields
 from .checks import Rules, as_object
+from .containers import Checked, ListOf, Maybe, Union
 from .flaws import Flaw, Path
 from .handler import check_tool_parsing
-from .kinds import Checked, Flaws, Kind, ListOf, Maybe, OneOf, Union, Whole
+from .kinds import Flaws, Kind, OneOf, Whole
 from .parts import (
     MAYBE_FLAG,
     MAYBE_NUMBER,

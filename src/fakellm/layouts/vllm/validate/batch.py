@@ -8,9 +8,10 @@ from typing import Any
 
 from ..options import V24, V28, V32
 from .checks import Body, Check, Rules, as_list, as_object, check_structural_tag
+from .containers import ListOf, MapOf, Maybe
 from .flaws import Objection
 from .handler import EMPTY_CONVERSATION, prompt_objection
-from .kinds import ListOf, MapOf, Maybe, OneOf, Whole
+from .kinds import OneOf, Whole
 from .messages import chat_message
 from .parts import (
     ANYTHING,

@@ -27,8 +27,9 @@ from .checks import (
     check_structured_count,
     check_tool_usage,
 )
+from .containers import ListOf, MapOf, Maybe, Union
 from .flaws import Crash, Objection
-from .kinds import Kind, ListOf, MapOf, Maybe, OneOf, Text, Union, Whole
+from .kinds import Kind, OneOf, Text, Whole
 from .messages import chat_message
 from .parts import (
     ANY_OBJECT,

@@ -13,8 +13,9 @@ from typing import Any, cast
 from ..launch import Settings
 from ..options import V12, V16, V24, V28, V32
 from ..traits import Traits, Version
+from .containers import Union
 from .flaws import Crash, Objection
-from .kinds import Flaws, Union
+from .kinds import Flaws
 from .parts import STRUCTURAL_TAGS
 
 Body = dict[str, Any]

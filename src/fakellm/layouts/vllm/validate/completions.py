@@ -24,8 +24,9 @@ from .checks import (
     check_structured_count,
     need_number,
 )
+from .containers import ListOf, MapOf, Maybe, Union
 from .flaws import Objection
-from .kinds import Kind, ListOf, MapOf, Maybe, OneOf, Text, Union, Whole
+from .kinds import Kind, OneOf, Text, Whole
 from .parts import (
     FLAG,
     MAYBE_FLAG,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cache
 
 from ..options import V12, V24, V32
-from .kinds import Kind, Union
+from .containers import Union
+from .kinds import Kind
 from .parts import TEXT
 from .records import Version
 from .sdk_shapes import shapes

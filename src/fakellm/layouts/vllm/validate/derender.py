@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from ..options import V28, V32
-from .kinds import Kind, ListOf, Maybe, OneOf, Whole
+from .containers import ListOf, Maybe
+from .kinds import Kind, OneOf, Whole
 from .parts import ANYTHING, MAYBE_OBJECT, MAYBE_TEXT, MAYBE_WHOLE, MAYBE_WHOLES, OBJECT, TEXT, WHOLE
 from .records import REQUIRED, Branches, Field, Record, Version
 

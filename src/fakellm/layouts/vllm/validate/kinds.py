@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-from .flaws import Flaw, Objection, Path
+from .flaws import Flaw, Path
 
 Flaws = list[Flaw]
 
@@ -109,6 +109,13 @@ class Whole:
     def exact(self, value: Any) -> bool:
         return type(value) is int
 
+    def bounds_hold(self, values: Sequence[int]) -> bool:
+        """Whether all of these integers lie within the bounds."""
+        if not values:
+            return True
+        low = self.at_least is None or min(values) >= self.at_least
+        return low and (self.at_most is None or max(values) <= self.at_most)
+
     def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
         whole = value if type(value) is int else self._coerced(value, path, flaws)
         if whole is None:
@@ -186,7 +193,8 @@ class Number:
         return value
 
 
-def _count(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """``1 item``, ``2 items``."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
@@ -212,10 +220,10 @@ class Text:
             kind, noun = ("bytes_type", "bytes") if self.encoded else ("string_type", "string")
             flaws.append(Flaw(kind, path, f"Input should be a valid {noun}", value))
         elif self.at_most is not None and len(value) > self.at_most:
-            message = f"String should have at most {_count(self.at_most, 'character')}"
+            message = f"String should have at most {counted(self.at_most, 'character')}"
             flaws.append(Flaw("string_too_long", path, message, value, {"max_length": self.at_most}))
         elif self.at_least is not None and len(value) < self.at_least:
-            message = f"String should have at least {_count(self.at_least, 'character')}"
+            message = f"String should have at least {counted(self.at_least, 'character')}"
             flaws.append(Flaw("string_too_short", path, message, value, {"min_length": self.at_least}))
         return value
 
@@ -247,64 +255,6 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
-    """A list. ``lazy``: an iterable field, whose items nobody looks at while the request is validated. ``pair``: two
-    items, no more and no less."""
-
-    item: Kind
-    at_least: int | None = None
-    at_most: int | None = None
-    lazy: bool = False
-    pair: bool = False
-
-    @property
-    def label(self) -> str:
-        return f"{'generator' if self.lazy else 'list'}[{self.item.label}]"
-
-    def exact(self, value: Any) -> bool:
-        if not isinstance(value, list):
-            return False
-        return self.lazy or all(self.item.exact(item) for item in cast("list[Any]", value))
-
-    def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
-        if self.lazy:
-            if isinstance(value, list | str | dict):
-                return cast("Any", value)
-            flaws.append(Flaw("iterable_type", path, "Input should be iterable", value))
-            return value
-        if not isinstance(value, list):
-            noun = "tuple" if self.pair else "list"
-            flaws.append(Flaw(f"{noun}_type", path, f"Input should be a valid {noun}", value))
-            return value
-        items = cast("list[Any]", value)
-        if self.pair:
-            return self._check_pair(items, path, flaws)
-        if self.at_most is not None and len(items) > self.at_most:
-            flaws.append(self._length_flaw("too_long", "at most", "max_length", self.at_most, items, path))
-            return items
-        found = len(flaws)
-        checked = [self.item.check(item, (*path, index), flaws) for index, item in enumerate(items)]
-        if self.at_least is not None and len(items) < self.at_least and len(flaws) == found:
-            flaws.append(self._length_flaw("too_short", "at least", "min_length", self.at_least, items, path))
-        return checked
-
-    def _check_pair(self, items: list[Any], path: Path, flaws: Flaws) -> list[Any]:
-        checked = [self.item.check(item, (*path, index), flaws) for index, item in enumerate(items[:2])]
-        for index in range(len(items), 2):
-            flaws.append(Flaw("missing", (*path, index), "Field required", items))
-        if len(items) > 2:
-            context = {"field_type": "Tuple", "max_length": 2, "actual_length": len(items)}
-            message = f"Tuple should have at most 2 items after validation, not {len(items)}"
-            flaws.append(Flaw("too_long", path, message, items, context))
-        return checked
-
-    @staticmethod
-    def _length_flaw(kind: str, words: str, name: str, limit: int, items: list[Any], path: Path) -> Flaw:
-        message = f"List should have {words} {_count(limit, 'item')} after validation, not {len(items)}"
-        return Flaw(kind, path, message, items, {"field_type": "List", name: limit, "actual_length": len(items)})
-
-
-@dataclass(frozen=True, slots=True)
 class InstanceOf:
     """An object of the server's own class, which no JSON value ever is."""
 
@@ -321,109 +271,3 @@ class InstanceOf:
         message = f"Input should be an instance of {self.name}"
         flaws.append(Flaw("is_instance_of", path, message, value, {"class": self.name}))
         return value
-
-
-@dataclass(frozen=True, slots=True)
-class MapOf:
-    """An object with values of one kind. ``key``: the kind of its names, where they are not just text."""
-
-    item: Kind
-    key: Kind | None = None
-
-    @property
-    def label(self) -> str:
-        return f"dict[{self.key.label if self.key else 'str'},{self.item.label}]"
-
-    def exact(self, value: Any) -> bool:
-        if not isinstance(value, dict):
-            return False
-        return all(self.item.exact(item) for item in cast("dict[str, Any]", value).values())
-
-    def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
-        if not isinstance(value, dict):
-            flaws.append(Flaw("dict_type", path, "Input should be a valid dictionary", value))
-            return value
-        members = cast("dict[str, Any]", value)
-        checked: dict[Any, Any] = {}
-        for name, item in members.items():
-            key = self.key.check(name, (*path, name, "[key]"), flaws) if self.key else name
-            checked[key] = self.item.check(item, (*path, name), flaws)
-        return checked
-
-
-@dataclass(frozen=True, slots=True)
-class Maybe:
-    """A kind, or null."""
-
-    inner: Kind
-
-    @property
-    def label(self) -> str:
-        return f"nullable[{self.inner.label}]"
-
-    def exact(self, value: Any) -> bool:
-        return value is None or self.inner.exact(value)
-
-    def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
-        return None if value is None else self.inner.check(value, path, flaws)
-
-
-@dataclass(frozen=True, slots=True)
-class Union:
-    """The first member that fits exactly, else the first that fits; when none does, the flaws of all, labelled."""
-
-    members: tuple[Kind, ...]
-
-    @property
-    def label(self) -> str:
-        return f"union[{','.join(member.label for member in self.members)}]"
-
-    def exact(self, value: Any) -> bool:
-        return any(member.exact(value) for member in self.members)
-
-    def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
-        ordered = sorted(self.members, key=lambda member: not member.exact(value))
-        for member in ordered:
-            trial: Flaws = []
-            checked = member.check(value, path, trial)
-            if not trial:
-                return checked
-        for member in self.members:
-            member.check(value, (*path, member.label), flaws)
-        return value
-
-
-AsFlaw = Callable[[Objection, Any, Path], Flaw]
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A kind with a check of its own around it, which may raise an Objection: ``before`` sees the raw value and may
-    change it, ``after`` the coerced one. ``as_flaw``: versions that report such an objection as a flaw of the field."""
-
-    inner: Kind
-    before: Callable[[Any], Any] | None = None
-    after: Callable[[Any, Path, Flaws], Any] | None = None
-    label: str = "function"
-    as_flaw: AsFlaw | None = None
-
-    def exact(self, value: Any) -> bool:
-        return self.inner.exact(value)
-
-    def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
-        if self.as_flaw is None:
-            return self._check(value, path, flaws)
-        try:
-            return self._check(value, path, flaws)
-        except Objection as objection:
-            flaws.append(self.as_flaw(objection, value, path))
-            return value
-
-    def _check(self, value: Any, path: Path, flaws: Flaws) -> Any:
-        if self.before is not None:
-            value = self.before(value)
-        found = len(flaws)
-        checked = self.inner.check(value, path, flaws)
-        if self.after is not None and len(flaws) == found:
-            return self.after(checked, path, flaws)
-        return checked

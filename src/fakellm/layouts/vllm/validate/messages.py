@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import cache
 
 from ..options import V12, V24, V28, V32
+from .containers import ListOf, Maybe, Union
 from .content_parts import content_part
-from .kinds import Kind, ListOf, Maybe, OneOf, Text, Union
+from .kinds import Kind, OneOf, Text
 from .parts import MAYBE_TEXT, TEXT
 from .records import OMITTED, REQUIRED, Field, Record, Version
 from .sdk_shapes import shapes

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..options import V12, V16, V20, V24, V28, V32
+from .containers import AsFlaw, Checked, ListOf, MapOf, Maybe, Union
 from .flaws import Flaw, Objection, Path
-from .kinds import Anything, AsFlaw, Checked, Flag, Flaws, Kind, ListOf, MapOf, Maybe, Number, OneOf, Text, Union, Whole
+from .kinds import Anything, Flag, Flaws, Kind, Number, OneOf, Text, Whole
 from .records import REQUIRED, Field, Record, Version
 from .spelling import Raised, check_as_flaw
 

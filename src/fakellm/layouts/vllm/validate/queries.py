@@ -8,8 +8,9 @@ from typing import Any
 from ....ask import Request
 from ..options import V12, V16, V32
 from ..traits import Traits
+from .containers import Maybe
 from .flaws import Flaw, Refusal
-from .kinds import Kind, Maybe, OneOf, Whole
+from .kinds import Kind, OneOf, Whole
 from .parts import FLAG, WHOLE
 from .places import place_of
 from .records import Field, Record

@@ -7,7 +7,7 @@ more); :meth:`Record.at` gives the record as one version has it. Order of fields
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from .flaws import Flaw, Path
@@ -16,15 +16,12 @@ from .kinds import Flaws, Kind
 Version = tuple[int, ...]
 
 
-class _Required:
+class Absent:
     """The default of a field that has none."""
 
-    def __repr__(self) -> str:
-        return "REQUIRED"
 
-
-REQUIRED: Final = _Required()
-OMITTED: Final = _Required()
+REQUIRED: Final = Absent()
+OMITTED: Final = Absent()
 """The default of a key that may be left out and then is not there at all (typed dictionaries)."""
 
 
@@ -42,6 +39,10 @@ class Field:
         return self.since <= version and (self.until is None or version < self.until)
 
 
+def _place(entry: tuple[int, Field]) -> int:
+    return entry[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """An object. ``name``: its label as a union member. ``nature``: what the server makes of it, which shows in the
@@ -51,35 +52,43 @@ class Record:
     fields: tuple[Field, ...]
     nature: str = "model"
     strict: bool = False
+    _known: Mapping[str, tuple[int, Field]] = field(init=False, repr=False, compare=False)
+    _defaults: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+    _required: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Derive what every check needs, once."""
+        optional = {known.name: known.default for known in self.fields if not isinstance(known.default, Absent)}
+        required = frozenset(known.name for known in self.fields if known.default is REQUIRED)
+        object.__setattr__(self, "_known", {known.name: (place, known) for place, known in enumerate(self.fields)})
+        object.__setattr__(self, "_defaults", optional)
+        object.__setattr__(self, "_required", required)
 
     @property
     def label(self) -> str:
         return self.name
 
     def exact(self, value: Any) -> bool:
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not self._required <= value.keys():
             return False
         members = cast("dict[str, Any]", value)
-        return all(
-            field.kind.exact(members[field.name]) if field.name in members else field.default is not REQUIRED
-            for field in self.fields
-        )
+        return all(self._known[name][1].kind.exact(item) for name, item in members.items() if name in self._known)
 
     def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
         if not isinstance(value, dict):
             flaws.append(self._wrong_type(value, path))
             return value
-        members = cast("Mapping[str, Any]", value)
-        checked: dict[str, Any] = {}
-        for field in self.fields:
-            if field.name in members:
-                checked[field.name] = field.kind.check(members[field.name], (*path, field.name), flaws)
-            elif field.default is REQUIRED:
-                flaws.append(Flaw("missing", (*path, field.name), "Field required", value))
-            elif field.default is not OMITTED:
-                checked[field.name] = field.default
+        members = cast("dict[str, Any]", value)
+        checked = dict(self._defaults)
+        present = [self._known[name] for name in members if name in self._known]
+        present += [self._known[name] for name in self._required if name not in members]
+        for _, known in sorted(present, key=_place):
+            if known.name in members:
+                checked[known.name] = known.kind.check(members[known.name], (*path, known.name), flaws)
+            else:
+                flaws.append(Flaw("missing", (*path, known.name), "Field required", value))
         if self.strict:
-            for name in [name for name in members if name not in self.names()]:
+            for name in [name for name in members if name not in self._known]:
                 message = "Extra inputs are not permitted"
                 flaws.append(Flaw("extra_forbidden", (*path, name), message, members[name]))
         return checked
@@ -95,11 +104,11 @@ class Record:
 
     def names(self) -> frozenset[str]:
         """The recognised names; all others are ignored."""
-        return frozenset(field.name for field in self.fields)
+        return frozenset(self._known)
 
     def at(self, version: Version) -> Record:
         """This record with the fields that a version knows. A name may stand twice with disjoint versions."""
-        return replace(self, fields=tuple(field for field in self.fields if field.known_at(version)))
+        return replace(self, fields=tuple(known for known in self.fields if known.known_at(version)))
 
 
 @dataclass(frozen=True, slots=True)

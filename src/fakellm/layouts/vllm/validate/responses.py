@@ -9,9 +9,10 @@ from typing import Any, cast
 from ..options import V12, V16, V20, V24, V28, V32
 from .chat import payload_fields, transfer_fields
 from .checks import Body, Check, Rules, as_list, as_object, check_cache_salt
+from .containers import Checked, ListOf, MapOf, Maybe, Union
 from .flaws import Crash, Objection
 from .handler import EMPTY_CONVERSATION, prompt_objection
-from .kinds import Checked, Kind, ListOf, MapOf, Maybe, Number, OneOf, Union, Whole
+from .kinds import Kind, Number, OneOf, Whole
 from .parts import (
     FLAG,
     INT64_MAX,

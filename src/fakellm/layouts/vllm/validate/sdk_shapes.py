@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 
-from .kinds import Kind, ListOf, MapOf, Maybe, OneOf, Union
+from .containers import ListOf, MapOf, Maybe, Union
+from .kinds import Kind, OneOf
 from .parts import ANYTHING, FLAG, OBJECT, TEXT, WHOLE
 from .records import OMITTED, REQUIRED, Field, Record
 

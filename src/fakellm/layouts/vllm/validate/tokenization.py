@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from ..options import V20
-from .kinds import ListOf, MapOf, Maybe, Whole
+from .containers import ListOf, MapOf, Maybe
+from .kinds import Whole
 from .messages import chat_message
 from .parts import FLAG, INT64_MAX, MAYBE_FLAG, MAYBE_OBJECT, MAYBE_TEXT, OBJECT, TEXT, TOOL, WHOLE, WRAPPED
 from .records import REQUIRED, Branches, Field, Record, Version

@@ -13,8 +13,9 @@ from typing import Any
 from ..options import V16, V20, V24, V28, V32
 from .chat import transfer_fields
 from .checks import Check, Rules, as_object, check_cache_salt
+from .containers import Checked, ListOf, MapOf, Maybe, Union
 from .flaws import FlawedBody, Objection, Path
-from .kinds import Checked, Flaws, InstanceOf, Kind, ListOf, MapOf, Maybe, OneOf, Union, Whole
+from .kinds import Flaws, InstanceOf, Kind, OneOf, Whole
 from .parts import (
     ANYTHING,
     FLAG,
