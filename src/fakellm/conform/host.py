@@ -55,7 +55,8 @@ class Host:
 
         from ..server.app import make_app
 
-        self._runner = web.AppRunner(make_app(self.fake), access_log=None, handle_signals=False, handler_cancellation=True)
+        app = make_app(self.fake)
+        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._bind, self._port, shutdown_timeout=0.5)
         try:
