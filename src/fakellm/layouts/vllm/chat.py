@@ -110,7 +110,7 @@ class Answer:
     @property
     def one_call(self) -> bool:
         """parallel_tool_calls: false: only the first call is shown (from 0.12)."""
-        return self.facts.shape.filters_calls and self.ask.body.get("parallel_tool_calls") is False
+        return self.facts.shape.filters_calls and bool(self.ask.options.get("one_call"))
 
 
 NOTHING_ASKED = Asked()

@@ -140,6 +140,7 @@ def _options(values: Mapping[str, Any], running: Running) -> dict[str, Any]:
         "role": role,
         "echo_text": _text(last.get("content")) if values.get("echo") and last.get("role") == role else "",
         "return_prompt_text": bool(values.get("return_prompt_text")),
+        "one_call": not values.get("parallel_tool_calls", True),
         "stream_interval": values.get("stream_interval") or settings.stream_interval or 1,
     }
     ids = values.get("logprob_token_ids")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .dev import DEV_ROUTES
+from .messages import COUNT_ROUTES
 from .renders import RENDER_ROUTES
 from .responses import RESPONSE_ROUTES
 from .route import Route
@@ -33,6 +34,7 @@ ROUTES: tuple[Route, ...] = (
     Route(("GET",), "/tokenizer_info", tokenizer_info, lambda running: running.settings.enable_tokenizer_info_endpoint),
     Route(("GET",), "/kv_event_sources", kv_events, lambda running: running.traits.version >= (0, 32, 0)),
     *RESPONSE_ROUTES,
+    *COUNT_ROUTES,
     *DEV_ROUTES,
     *RENDER_ROUTES,
 )

@@ -24,6 +24,7 @@ from .completions_api import COMPLETIONS
 from .launch import Settings, settings_of
 from .parsing import notes_of, parser_of
 from .route import Route, allowed, matching
+from .messages import MESSAGES
 from .responses import RESPONSES
 from .routes import ROUTES
 from .scores import Speller
@@ -32,7 +33,7 @@ from .tell import Facts, tell
 from .tito_api import TITO
 from .traits import TRAITS, Traits, Version
 
-APIS: dict[str, Api] = {api.name: api for api in (CHAT, COMPLETIONS, TITO, BATCH, RESPONSES)}
+APIS: dict[str, Api] = {api.name: api for api in (CHAT, COMPLETIONS, TITO, BATCH, RESPONSES, MESSAGES)}
 PLANNED = frozenset({"chat", "completions", "tito"})
 """APIs whose answers leave nothing behind in the station."""
 GUARDED = ("/v1", "/v2", "/inference", "/cohere")

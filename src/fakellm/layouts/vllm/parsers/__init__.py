@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....emission import EmittedChoice
-from ....told import Part
 from ....tokenizer import Tokenizer
+from ....told import Part
 from ..launch import Settings
 from ..tell import ParsedView
 from .choose import (

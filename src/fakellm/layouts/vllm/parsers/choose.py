@@ -51,7 +51,7 @@ def asked_of(values: Mapping[str, Any], api: str = "chat") -> Asked:
     tools = values.get("tools") or ()
     choice = values.get("tool_choice")
     kind, name = "none", ""
-    named = cast("Mapping[str, Any]", choice) if isinstance(choice, Mapping) else {}
+    named: Mapping[str, Any] = cast("Mapping[str, Any]", choice) if isinstance(choice, Mapping) else {}
     if named.get("type") in ("function", "custom"):
         kind, name = "named", str((named.get("function") or named).get("name", ""))
     elif choice == "required":

@@ -71,8 +71,9 @@ def _prompt(values: Mapping[str, Any], messages: Sequence[Any], running: Running
     if values.get("tool_choice") == "none" and running.settings.exclude_tools_when_tool_choice_none:
         tools = None
     continued = goes_on(values.get("input"))
-    effort = (values.get("reasoning") or {}).get("effort")
-    variables = {**({"reasoning_effort": effort} if effort else {}), **(values.get("chat_template_kwargs") or {})}
+    reasoning: Mapping[str, Any] = values.get("reasoning") or {}
+    variables: dict[str, Any] = {"reasoning_effort": reasoning["effort"]} if reasoning.get("effort") else {}
+    variables.update(values.get("chat_template_kwargs") or {})
     return chat_prompt(
         running.tokenizer,
         messages,

@@ -68,7 +68,7 @@ class FlatStream:
             self._place += 1
             part = items.text_part(text, None)
             self._add("response.content_part.done", part=part)
-            item = {**items.message(self._id, [part]), "summary": []}
+            item: dict[str, Any] = {**items.message(self._id, [part]), "summary": []}
             self._events.add("response.output_item.done", item=item, output_index=self._item)
 
     def _end_reasoning(self) -> None:

@@ -15,7 +15,7 @@ NewId = Callable[[str], str]
 
 
 def entry(score: Score | None, *, as_ids: bool) -> dict[str, Any] | None:
-    """One element of ``logprobs`` where bytes are shown. Placeholders (``token_id:42``) have the placeholder's bytes."""
+    """One element of ``logprobs`` where bytes are shown; placeholders (``token_id:42``) have their own bytes."""
     if score is None:
         return None
     return {
@@ -77,7 +77,7 @@ def reasoning(item_id: str, text: str | None, status: str | None) -> dict[str, A
 
 @dataclass(frozen=True, slots=True)
 class CallName:
-    """A call's name as the response shows it: functions of a namespace lose its prefix; ``custom``: its input is text."""
+    """A call's name as it is shown: functions of a namespace lose its prefix; ``custom``: its input is text."""
 
     name: str
     namespace: str | None = None

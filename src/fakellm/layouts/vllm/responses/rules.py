@@ -1,4 +1,4 @@
-"""What differs between vLLM versions on ``/v1/responses``: one frozen set of knobs per version (research, vllm.md 3.5)."""
+"""What differs between versions on ``/v1/responses``: one frozen set of knobs each (research, vllm.md 3.5)."""
 
 from __future__ import annotations
 

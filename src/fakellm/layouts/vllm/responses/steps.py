@@ -14,6 +14,8 @@ from . import items
 from .body import Answer
 from .events import Events
 
+NO_NAME = items.CallName("")
+
 
 @dataclass(slots=True)
 class _Open:
@@ -25,7 +27,7 @@ class _Open:
     scores: tuple[Any, ...] = ()
     call: int | None = None
     call_id: str = ""
-    name: items.CallName = items.CallName("")
+    name: items.CallName = NO_NAME
     sent: str = ""
     told: bool = False
 

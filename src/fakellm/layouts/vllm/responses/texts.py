@@ -1,4 +1,4 @@
-"""One step as the older streams look at it: its reasoning, its content and its calls, each None where it was not set."""
+"""One step as the older streams look at it: reasoning, content and calls, each None where it was not set."""
 
 from __future__ import annotations
 
