@@ -149,7 +149,7 @@ def _given(options: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         if not word.startswith("--"):
             raise LayoutError(f"{word!r} is not an option of SGLang", hint="options begin with two dashes")
         name, equals, inline = word[2:].partition("=")
-        name = name.replace("_", "-")
+        name = _whole_name(name.replace("_", "-"))
         if name in FLAGS and not equals:
             yield name, []
         elif name in VALUES or name in LISTS or name in FLAGS:
@@ -157,6 +157,13 @@ def _given(options: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         else:
             hint = did_you_mean(name, [*FLAGS, *VALUES, *LISTS])
             raise LayoutError(f"SGLang has no option --{name}", hint=hint.replace("'", "'--", 1) if hint else None)
+
+
+def _whole_name(name: str) -> str:
+    """The option that a name means: argparse takes a beginning that only one option has."""
+    names = (*FLAGS, *VALUES, *LISTS)
+    begun = [each for each in names if each.startswith(name)]
+    return begun[0] if name not in names and len(begun) == 1 else name
 
 
 def _values_of(name: str, words: list[str]) -> list[str]:
