@@ -445,3 +445,30 @@ class TestRoutes:
 
         assert (400, "Bad Request", "query.level") == told(refusal)[:3]
         assert {} == read_query("/sleep", request, TRAITS[V28])
+
+
+class TestConversations:
+    IMAGE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
+
+    def test_text_models_take_no_media(self):
+        assert "tiny is not a multimodal model" == told(refused({"messages": [self.IMAGE]}))[3]
+        assert "tiny is not a multimodal model None" == told(refused({"messages": [self.IMAGE]}, version=V12))[3]
+
+    def test_unknown_parts(self):
+        body = {"messages": [{"role": "user", "content": [{"type": "smell", "smell": "x"}]}]}
+
+        assert (400, "BadRequestError", "type") == told(refused(body))[:3]
+        assert "Unsupported chat content part type: 'smell'. Supported types: audio_embeds," in told(refused(body))[3]
+        assert (501, "NotImplementedError", None, "Unknown part type: smell") == told(refused(body, version=V20))
+
+    def test_text_parts_are_fine(self):
+        content = [{"type": "text", "text": "a"}, {"type": "refusal", "refusal": "b"}, {"text": "c"}]
+
+        assert isinstance(sent({"messages": [{"role": "user", "content": content}]}), Parsed)
+
+    @pytest.mark.parametrize(("version", "taken"), [(V12, False), (V28, False), (V32, True)])
+    def test_tool_call_arguments_that_are_no_json(self, version, taken):
+        call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{"}}
+        body = {"messages": [{"role": "assistant", "content": None, "tool_calls": [call]}]}
+
+        assert taken == isinstance(sent(body, version=version), Parsed)

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import anthropic, batch, chat, completions, derender, responses, tokenization, tokens_in
 from .checks import Check, Rules
+from .conversation import check_conversation, check_conversations
 from .handler import (
     HandlerCheck,
     check_empty_conversation,
@@ -49,7 +50,15 @@ class ApiReader:
 _CHAT = ApiReader(
     chat.fields,
     chat.checks,
-    (check_model, check_tool_parsing, check_template_trust, check_media, check_empty_conversation, check_handed_ids),
+    (
+        check_model,
+        check_tool_parsing,
+        check_template_trust,
+        check_media,
+        check_empty_conversation,
+        check_handed_ids,
+        check_conversation,
+    ),
 )
 _COMPLETIONS = ApiReader(
     completions.fields,
@@ -65,7 +74,9 @@ _TOKENS_IN = ApiReader(
 
 API_READERS: Mapping[str, ApiReader] = {
     "chat": _CHAT,
-    "batch": ApiReader(batch.fields, batch.checks, (check_model, check_template_trust, batch.check_conversations)),
+    "batch": ApiReader(
+        batch.fields, batch.checks, (check_model, check_template_trust, batch.check_conversations, check_conversations)
+    ),
     "completions": _COMPLETIONS,
     "responses": ApiReader(
         responses.fields,
@@ -87,7 +98,8 @@ API_READERS: Mapping[str, ApiReader] = {
     ),
     "count_tokens": ApiReader(anthropic.count_fields, handler_checks=(check_model,)),
     "tokenize": ApiReader(
-        tokenization.tokenize_fields, handler_checks=(check_model, check_template_trust, check_empty_conversation)
+        tokenization.tokenize_fields,
+        handler_checks=(check_model, check_template_trust, check_empty_conversation, check_conversation),
     ),
     "detokenize": ApiReader(tokenization.detokenize_fields),
     "derender-chat": ApiReader(derender.chat_fields),
