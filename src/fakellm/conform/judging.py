@@ -6,17 +6,20 @@ is kept after it was written, except what run-level checks need of it. It starts
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..journal import redact_pairs
 from .baseline import Baseline
 from .case import Case
 from .check import Check
 from .drivers.base import Patience
 from .finding import Finding, Level, Outcome
 from .light import lightened, to_json
-from .observation import May, Observation, Supports
+from .observation import May, Observation, Received, Supports
+from .report.evidence import folder_name
 from .report.records import CaseRecord, Writer
 from .strip import strip_of
 from .verdict import Tally, Verdict, is_red
@@ -24,6 +27,8 @@ from .verdict import Tally, Verdict, is_red
 RANK = (Outcome.NOT_APPLICABLE, Outcome.PASS, Outcome.UNTESTED, Outcome.FAIL, Outcome.ERROR)
 """Of several findings of one check in one case the worst is the outcome."""
 EVIDENCE_CHARACTERS = 20_000
+BEFORE, AFTER = 24, 40
+"""Tokens of a strip on each side of the first divergence; terminals show fewer."""
 
 
 @dataclass(slots=True)
@@ -148,10 +153,12 @@ def _record(
     strips: dict[str, Any] = {}
     for verdict in failing:
         turn = _turn_of(verdict.finding, observations)
-        strip = strip_of(turn, verdict.finding) if turn is not None else None
+        strip = strip_of(turn, verdict.finding, before=BEFORE, after=AFTER) if turn is not None else None
         if strip is not None:
             strips[verdict.finding.check] = strip.to_json()
     troubled = bool(failing) or any(v.finding.outcome is Outcome.ERROR for v in verdicts)
+    raw: Mapping[str, bytes] = _raw(observations) if troubled and run.evidence else {}
+    folder = f"evidence/{folder_name(case.id)}/"
     return CaseRecord(
         id=case.id,
         title=case.title,
@@ -164,7 +171,8 @@ def _record(
         strips=strips,
         reproduce=run.reproduce(case.id),
         stderr=stderr[-4000:] if troubled else "",
-        evidence=_evidence(last) if last is not None and (troubled or run.evidence) else {},
+        evidence=_evidence(last, raw, folder) if last is not None and (troubled or run.evidence) else {},
+        raw=raw,
         observed=tuple(to_json(one) for one in observations) if run.evidence else (),
         not_detectable=bool(last and any(f.client_may == frozenset({May.AS_SENT}) for f in last.case.faults)),
     )
@@ -177,20 +185,47 @@ def _turn_of(finding: Finding, observations: Sequence[Observation]) -> Observati
     return observations[-1] if observations else None
 
 
-def _evidence(one: Observation) -> Mapping[str, Any]:
-    """The wire, as text, capped."""
+def _evidence(one: Observation, raw: Mapping[str, bytes], folder: str) -> Mapping[str, Any]:
+    """The wire log: every side as text, capped; the folder of all bytes where they were written."""
     sides: dict[str, Any] = {"asked": one.case.request}
     if one.upstream:
+        sides["calls"] = [_call_line(received) for received in one.upstream]
         sides["request"] = _text(one.upstream[-1].body)
-        sides["calls"] = [f"{received.method} {received.path}" for received in one.upstream]
     if one.sent is not None:
-        sides["status"] = one.sent.status
-        sides["response"] = _text(one.sent.body)
+        sides["response"] = f"HTTP {one.sent.status}\n{_text(one.sent.body)}"
+    if one.downstream is not None:
+        sides["came back"] = f"HTTP {one.downstream.status}\n{_text(one.downstream.body)}"
     if one.ending.capture is not None:
-        sides["captured"] = one.ending.capture.to_json()
+        sides["captured"] = _text(json.dumps(one.ending.capture.to_json(), ensure_ascii=False).encode(errors="replace"))
     if one.ending.traceback:
         sides["traceback"] = one.ending.traceback[-EVIDENCE_CHARACTERS:]
-    return sides
+    return {**sides, "folder": folder} if raw else sides
+
+
+def _call_line(received: Received) -> str:
+    gone = f", went away after {received.disconnected_ms:.0f} ms" if received.disconnected_ms is not None else ""
+    return f"{received.method} {received.path} -> {received.answered_status}, {received.answered_bytes} bytes{gone}"
+
+
+def _raw(observations: Sequence[Observation]) -> Mapping[str, bytes]:
+    """File name -> bytes of every side and turn; secrets in headers are redacted."""
+    files: dict[str, bytes] = {}
+    for one in observations:
+        turn = f"turn-{one.case.turn}-" if len(observations) > 1 else ""
+        for number, received in enumerate(one.upstream, 1):
+            heads = "".join(f"{name}: {value}\n" for name, value in redact_pairs(received.headers))
+            head = f"{received.method} {received.path}\n{heads}\n".encode("utf-8", "replace")
+            files[f"{turn}request-{number}.txt"] = head + received.body
+        if one.sent is not None:
+            heads = "".join(f"{name}: {value}\n" for name, value in redact_pairs(one.sent.headers))
+            files[f"{turn}response.txt"] = (
+                f"HTTP {one.sent.status}\n{heads}\n".encode("utf-8", "replace") + one.sent.body
+            )
+        if one.downstream is not None:
+            heads = "".join(f"{name}: {value}\n" for name, value in redact_pairs(one.downstream.headers))
+            head = f"HTTP {one.downstream.status}\n{heads}\n".encode("utf-8", "replace")
+            files[f"{turn}came-back.txt"] = head + one.downstream.body
+    return files
 
 
 def _text(body: bytes) -> str:

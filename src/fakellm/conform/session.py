@@ -33,6 +33,8 @@ from .merge import judge_again
 from .observation import Mode, Supports
 from .protocol import PROTOCOL, RunnerError
 from .report import jsonl
+from .report.evidence import EvidenceWriter
+from .report.html import Html
 from .report.jsonl import JsonlWriter
 from .report.junit import JUnitWriter
 from .report.records import Footer, Header, Writer
@@ -276,7 +278,8 @@ class ReportFiles:
             except OSError as failure:
                 raise UsageError(f"cannot write reports: {failure.strerror}", where=str(folder)) from None
             self.writers += [JsonlWriter(self._file), SummaryWriter(folder / "summary.md")]
-            self.writers += [BadgeWriter(folder / "badge.json")]
+            self.writers += [BadgeWriter(folder / "badge.json"), EvidenceWriter(folder / "evidence")]
+            self.writers.append(Html(folder / "report.html", {one.id: one.requirement for one in all_checks()}))
         junit = self.options.junit or (folder / "junit.xml" if folder is not None else None)
         if junit is not None:
             self.writers.append(JUnitWriter(junit))

@@ -14,7 +14,7 @@ from .baseline import RUN
 from .check import Check
 from .checks import usable
 from .finding import Finding, Outcome
-from .judging import Run, error_finding
+from .judging import AFTER, BEFORE, Run, error_finding
 from .observation import Mode, Observation, Supports
 from .protocol import RunnerError
 from .report.records import CaseRecord, Footer
@@ -79,7 +79,9 @@ def run_record(
         if finding.outcome is not Outcome.FAIL or finding.check in commands:
             continue
         commands[finding.check] = reproduce(finding.case if finding.case in by_case else "")
-        strip = strip_of(by_case[finding.case], finding) if finding.case in by_case else None
+        strip = (
+            strip_of(by_case[finding.case], finding, before=BEFORE, after=AFTER) if finding.case in by_case else None
+        )
         if strip is not None:
             strips[finding.check] = strip.to_json()
     return CaseRecord(

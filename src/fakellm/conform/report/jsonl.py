@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, TextIO
 
 from ...errors import CaptureError
 from ..verdict import Exit, Verdict
-from .records import FORMAT, CaseRecord, Footer, Header, finding_from_json, finding_to_json
+from .records import FORMAT, CaseRecord, Footer, Header, finding_from_json, finding_to_json, jsonable
 
 
 class TruncatedReport(CaptureError):
@@ -66,13 +66,7 @@ class JsonlWriter:
         self._file.flush()
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        self._file.write(
-            json.dumps(row, ensure_ascii=False, default=_jsonable).encode(errors="replace").decode() + "\n"
-        )
-
-
-def _jsonable(value: Any) -> Any:
-    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else list(value)
+        self._file.write(json.dumps(row, ensure_ascii=False, default=jsonable).encode(errors="replace").decode() + "\n")
 
 
 @dataclass(slots=True)

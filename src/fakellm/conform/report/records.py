@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from ..finding import Finding, Level, Outcome
 from ..verdict import Exit, Standing, Tally, Verdict, Word, summary
@@ -59,6 +59,7 @@ class CaseRecord:
     stderr: str = ""
     evidence: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     observed: Sequence[Mapping[str, Any]] = ()
+    raw: Mapping[str, bytes] = field(default_factory=lambda: EMPTY)
     not_detectable: bool = False
 
 
@@ -133,6 +134,11 @@ def finding_from_json(row: Mapping[str, Any]) -> Verdict:
     )
     standing = row.get("standing")
     return Verdict(finding, None if standing is None else Standing(standing), row.get("reason"))
+
+
+def jsonable(value: Any) -> Any:
+    """What ``json.dumps`` does not know: read-only mappings and sequences."""
+    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else list(value)
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..finding import Finding, Outcome
-from ..strip import MISSING
+from ..strip import AFTER, BEFORE, MISSING
 from ..verdict import Exit, Standing, Verdict, Word, is_red, label
 from .records import CaseRecord, Footer, Header
 from .summary import counts_line, yield_line
@@ -140,7 +140,8 @@ class TerminalWriter:
         values = ("id", "logprob") if strip["of"] == "completion" else ("id",)
         for heading in ("", "#", "piece", *(f"{side} {value}" for value in values for side in SIDES)):
             table.add_column(heading, justify="left" if heading in ("", "piece") else "right", no_wrap=True)
-        for row in strip["rows"]:
+        near = range(strip["first"] - BEFORE, strip["first"] + AFTER + 1)
+        for row in (row for row in strip["rows"] if row["position"] in near):
             mark = "▶" if row["position"] == strip["first"] else " "
             cells = [_shown(row[side][value]) for value in values for side in SIDES]
             cells = [mark, str(row["position"]), printable(row["piece"], quote=True), *cells]
