@@ -22,11 +22,13 @@ class EngineRules:
     """How one vendor's engine differs. ``trim_after_stop``: tokens of a step after the one that completed a stop string
     are dropped (vLLM 0.32) or kept (vLLM up to 0.28). ``interval``: steps are joined until so many tokens are there
     (vLLM ``stream_interval``; the first and the last leave at once). ``fails``: an engine error ends the answer as a
-    failure (True) or is played on as if nothing had happened (vLLM up to 0.12)."""
+    failure (True) or is played on as if nothing had happened (vLLM up to 0.12). ``holds_prefix``: only characters that
+    may begin a stop string are held back (Dynamo), not always as many as a stop string may still need (vLLM)."""
 
     trim_after_stop: bool = True
     interval: int = 1
     fails: bool = True
+    holds_prefix: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def decode(
     Never changes the truth: the result shares its Token objects.
     """
     end = _engine_end(choice, sampling, tokenizer, token_limit)
-    writer = _Writer(sampling, prompt_token_ids, tokenizer, rules.trim_after_stop)
+    writer = _Writer(sampling, prompt_token_ids, tokenizer, rules)
     steps: list[EmittedStep] = []
     pending = (0, "", 0.0)
     position = 0
@@ -156,14 +158,15 @@ class _Writer:
     """The detokenizer with its stop strings: text grows, the last characters are held back while a stop may begin."""
 
     def __init__(
-        self, sampling: Sampling, prompt_token_ids: Sequence[int], tokenizer: Tokenizer, trim_after_stop: bool
+        self, sampling: Sampling, prompt_token_ids: Sequence[int], tokenizer: Tokenizer, rules: EngineRules
     ) -> None:
         self.text = ""
         self._detokenizer = Detokenizer(tokenizer, prompt_token_ids, skip_special_tokens=sampling.skip_special_tokens)
         self._stops = tuple(stop for stop in sampling.stop if stop)
         self._include = sampling.include_stop
         self._min_tokens = sampling.min_tokens
-        self._trim = trim_after_stop
+        self._trim = rules.trim_after_stop
+        self._holds_prefix = rules.holds_prefix
         self._sent = 0
         self._tokens = 0
         self._hold = 0 if sampling.include_stop else max((len(stop) for stop in self._stops), default=1) - 1
@@ -207,9 +210,20 @@ class _Writer:
 
     def take(self, *, finished: bool) -> str:
         """The text that may be shown now and was not shown before."""
-        until = len(self.text) if finished else len(self.text) - self._hold
+        until = len(self.text) if finished else len(self.text) - self._held()
         if until <= self._sent:
             return ""
         fresh = self.text[self._sent : until]
         self._sent = until
         return fresh
+
+    def _held(self) -> int:
+        """How many characters at the end wait for what comes."""
+        if not self._holds_prefix or not self._hold:
+            return self._hold
+        if self._tokens < self._min_tokens:
+            return 0
+        lengths = range(min(self._hold, len(self.text) - self._sent), 0, -1)
+        return next(
+            (length for length in lengths if any(stop.startswith(self.text[-length:]) for stop in self._stops)), 0
+        )

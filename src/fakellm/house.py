@@ -26,7 +26,7 @@ from .layouts.registry import Found, find
 from .scenario.compose import compose
 from .scenario.load import default_of, from_text, load_set
 from .scenario.match import NoReply, Script
-from .scenario.model import Scenario
+from .scenario.model import Scenario, ServerSettings
 from .scenario.plain import plain_auto
 from .scenario.voice import voice_of
 from .stage import Reply, Stage, Unmatched
@@ -69,7 +69,8 @@ class ScriptSource:
         except NoReply as missing:
             raise Unmatched(missing.body()) from None
         parsers: tuple[str | None, str | None] | None = getattr(self._station, "parsers", None)
-        voice = None if parsers is None else voice_of(*parsers)
+        forced = bool(getattr(self._station, "forced_json", False))
+        voice = None if parsers is None else voice_of(*parsers, forced_json=forced)
 
         def generate(heard: Ask) -> tuple[Generation, ...]:
             return compose(matched, heard, self._tokenizer, seed=self._seed, voice=voice)
@@ -212,6 +213,12 @@ class House:
             "unused": unused,
             "ok": journal.total > 0 and not journal.unmatched and not unused,
         }
+
+
+def check_server(server: ServerSettings) -> None:
+    """Raises a FakellmError for a ``server:`` section that no layout can be started with (``fakellm validate``)."""
+    layout = find(server.layout or DEFAULT_LAYOUT).layout
+    layout.start(Launch(tokenizer=load(server.tokenizer), options=server.options, env=server.env, model=server.model))
 
 
 def layout_of(name: str | None) -> Layout:

@@ -11,13 +11,15 @@ import difflib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from .ask import Request
 from .faults.base import Fault
 from .house import Choices, House
+from .layouts.base import Layout
+from .layouts.registry import find
 from .message import Wire
 from .scenario.load import from_data
 from .scenario.plain import plain_auto
@@ -30,45 +32,57 @@ LONGEST = 70
 _RUN = re.compile(r"(.)\1{79,}")
 _ESCAPES = {"\r": "\\r", "\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\x85", "\ufeff": "\\ufeff"}
 
-WANTED = {"return_token_ids": True, "logprobs": True, "top_logprobs": 1}
+ASKED = ("prompt_token_ids", "completion_token_ids", "logprobs")
+"""What every situation asks for, by the flags that the layout's own table names."""
 STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]
 QUESTION = [{"role": "user", "content": "Greet me."}]
 SECOND = [*QUESTION, {"role": "assistant", "content": "Hé."}, {"role": "user", "content": "And once more, please."}]
 THIRD = [*SECOND, {"role": "assistant", "content": "Hé!"}, {"role": "user", "content": "Stop."}]
-PARSERS = {"reasoning-parser": "qwen3", "enable-auto-tool-choice": True, "tool-call-parser": "hermes"}
+PARSERS: dict[tuple[str, str | None], dict[str, Any]] = {
+    ("vllm", "reasoning"): {"reasoning-parser": "qwen3"},
+    ("vllm", "tools"): {"enable-auto-tool-choice": True, "tool-call-parser": "hermes"},
+    ("sglang", "reasoning"): {"reasoning-parser": "qwen3"},
+    ("sglang", "tools"): {"tool-call-parser": "qwen25"},
+}
+"""(vendor, what a situation needs taken apart) -> the launch options for it."""
 GREETING = "Hé, you."
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A request, what is replied, and how the server was started."""
+    """A request, what is replied, and which parser the server was started with."""
 
     name: str
+    api: str
     path: str
     body: Mapping[str, Any]
     say: Any = GREETING
-    server: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    parser: str | None = None
 
-    def request(self) -> Request:
-        body = json.dumps({"model": "tiny", **self.body}).encode()
+    def request(self, layout: Layout) -> Request:
+        """The request with the flags that this layout needs for ids and scores."""
+        places = layout.accessors.get((self.api, bool(self.body.get("stream"))), ())
+        flags = {name: value for place in places if place.value in ASKED for name, value in place.flags.items()}
+        body = json.dumps({"model": "tiny", **flags, **self.body}).encode()
         return Request("POST", self.path, {}, {"content-type": "application/json"}, body)
 
 
 def _chat(name: str, *parts: Mapping[str, Any], **more: Any) -> Situation:
-    body: dict[str, Any] = {"messages": QUESTION, **WANTED}
+    body: dict[str, Any] = {"messages": QUESTION, "top_logprobs": 1}
     for part in parts:
         body |= part
-    return Situation(name, "/v1/chat/completions", body, **more)
+    return Situation(name, "chat", "/v1/chat/completions", body, **more)
 
 
 def _completions(name: str, *parts: Mapping[str, Any], **more: Any) -> Situation:
-    body: dict[str, Any] = {"prompt": "Greet me:", "return_token_ids": True, "logprobs": 1}
+    body: dict[str, Any] = {"prompt": "Greet me:", "logprobs": 1}
     for part in parts:
         body |= part
-    return Situation(name, "/v1/completions", body, **more)
+    return Situation(name, "completions", "/v1/completions", body, **more)
 
 
+PROMPT_SCORES = {"logprob_start_len": 0, "top_logprobs_num": 2}
 _CALL = {"tool_calls": [{"name": "add", "arguments": {"a": 2, "b": 2}}, {"name": "add", "arguments": {"a": 1, "b": 0}}]}
 _TWO = {"choices": [{"text": "Hé."}, {"text": "You there."}]}
 
@@ -81,9 +95,9 @@ SITUATIONS = (
     _completions("a completions answer with echo", {"echo": True, "max_tokens": 4}),
     _chat("the second turn of a chat", {"messages": SECOND}),
     _chat("the third turn of a chat", {"messages": THIRD}),
-    _chat("a chat stream that reasons", STREAM, say={"reasoning": "Hm.", "content": "Hé."}, server=PARSERS),
-    _chat("a chat stream that calls tools", STREAM, {"tools": TOOLS}, say=_CALL, server=PARSERS),
-    _chat("a chat answer that calls a tool", {"tools": TOOLS}, say=_CALL, server=PARSERS),
+    _chat("a chat stream that reasons", STREAM, say={"reasoning": "Hm.", "content": "Hé."}, parser="reasoning"),
+    _chat("a chat stream that calls tools", STREAM, {"tools": TOOLS}, say=_CALL, parser="tools"),
+    _chat("a chat answer that calls a tool", {"tools": TOOLS}, say=_CALL, parser="tools"),
     _chat("a chat answer with three alternatives", {"top_logprobs": 3}),
     _chat("a chat answer with prompt scores", {"prompt_logprobs": 3}),
     _chat("a chat answer with a stop string", {"stop": ["you"]}),
@@ -94,8 +108,15 @@ SITUATIONS = (
     ),
     Situation(
         "a Responses answer",
+        "responses",
         "/v1/responses",
         {"input": "Greet me.", "include": ["message.output_text.logprobs"], "top_logprobs": 1},
+    ),
+    Situation(
+        "a native answer", "generate", "/generate", {"text": "Greet me:", "return_logprob": True, **PROMPT_SCORES}
+    ),
+    Situation(
+        "a native stream", "generate", "/generate", {"text": "Greet me:", "return_logprob": True, "stream": True}
     ),
 )
 
@@ -127,11 +148,11 @@ def _house() -> House:
 
 def answer(situation: Situation, faults: tuple[Any, ...] = (), layout: str = LAYOUT) -> tuple[Wire, str | None]:
     """The answer of a situation, and the problem when a fault does not apply there."""
-    data: dict[str, Any] = {"replies": [{"say": situation.say}]}
-    if situation.server:
-        data["server"] = dict(situation.server)
+    server = PARSERS.get((find(layout).layout.vendor, situation.parser), {})
+    data: dict[str, Any] = {"server": server, "replies": [{"say": situation.say}]}
     scenario = from_data(data, "showcase")
-    given = _house().stage(scenario, layout=layout, faults=faults).answer(situation.request())
+    stage = _house().stage(scenario, layout=layout, faults=faults)
+    given = stage.answer(situation.request(stage.layout))
     return given.wire, given.problem
 
 
@@ -140,6 +161,8 @@ def show(fault: Fault, parameters: Mapping[str, Any] | None = None, layout: str 
     entry: Any = {fault.id: dict(parameters)} if parameters else fault.id
     for situation in SITUATIONS:
         before, _ = answer(situation, layout=layout)
+        if before.status != 200:
+            continue  # an API that this layout does not have
         after, problem = answer(situation, (entry,), layout)
         if problem is None and after != before:
             difference = tuple(difflib.unified_diff(lines(before), lines(after), "before", "after", n=1, lineterm=""))

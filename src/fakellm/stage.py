@@ -10,6 +10,7 @@ the clock it is handed. No sockets, no threads: the server and the fidelity tool
 from __future__ import annotations
 
 import hashlib
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
@@ -162,6 +163,9 @@ class Stage:
             return self._fresh(request, key, context)
         except FakellmError as problem:
             return Answer(problem_wire(500, str(problem), "fakellm_error"), problem=str(problem))
+        except Exception as broken:  # noqa: BLE001 - a defect of ours is told and journalled, never a traceback
+            words = _breakdown(broken)
+            return Answer(problem_wire(500, words, "fakellm_defect"), problem=words)
 
     def reset(self) -> None:
         """Forget every request that was seen (ordinals and plans); the station's state stays."""
@@ -294,6 +298,13 @@ class Stage:
             if name not in _PASSING_HEADERS:
                 digest.update(f"\n{name}:{value}".encode("utf-8", "surrogateescape"))
         return digest.digest()
+
+
+def _breakdown(broken: Exception) -> str:
+    """A defect of ours in one line: what, and where in the code."""
+    place = traceback.extract_tb(broken.__traceback__)[-1]
+    name = place.filename.replace("\\", "/").rpartition("/")[2]
+    return f"fakellm broke down: {type(broken).__name__}: {broken} ({name}:{place.lineno}); please report this"
 
 
 def served_of(played: Played) -> Served:

@@ -18,9 +18,11 @@ import click
 def validate(paths: tuple[Path, ...], as_json: bool) -> int:
     """Check scenario files or folders: every problem with file, line, field and what to do. Exit code 4 if any."""
     from ..faults.registry import parse
+    from ..house import check_server
     from ..scenario.validate import validate as examine
+    from ..tokenizer import load
 
-    report = examine(paths, read_fault=parse)
+    report = examine(paths, read_fault=parse, check_server=check_server, tokenizer=load(None))
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:

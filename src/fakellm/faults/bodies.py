@@ -82,8 +82,24 @@ def ids_way(accessor: Accessor) -> Way:
 def list_way(accessor: Accessor) -> Way:
     """The way to the list whose elements carry the value, one for each token."""
     way = steps(accessor.path)
-    places = [number for number, step in enumerate(way) if isinstance(step, Each)]
+    places = [number for number, step in enumerate(way) if isinstance(step, Each) and way[number - 1] != "choices"]
     return way[: places[-1]] if places else way
+
+
+def leaf_way(accessor: Accessor) -> Way:
+    """The way to the single values, also where the table names the list that holds them."""
+    way = steps(accessor.path)
+    return (*way, Each()) if list_way(accessor) == way else way
+
+
+def id_lists(node: Any, accessor: Accessor) -> list[list[Any]]:
+    """The lists of ids that stand in a body, one for each choice (or one for all of them)."""
+    found = _lists(values(node, ids_way(accessor)))
+    return [ids for each in found for ids in _lists(each)] or found
+
+
+def _lists(found: list[Any]) -> list[list[Any]]:
+    return [cast(list[Any], each) for each in found if isinstance(each, list)]
 
 
 def holder_way(accessor: Accessor) -> Way:

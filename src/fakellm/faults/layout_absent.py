@@ -11,6 +11,7 @@ from typing import Any
 
 from ..layouts.base import Accessor
 from ..message import Rendering
+from ..reading.paths import steps
 from .base import NULL, FaultContext, OnChoice, on_rendering
 from .bodies import DROP, Way, change_at, holder_way, ids_way, list_way
 from .where import asks_completion_ids, asks_logprobs, asks_prompt_ids
@@ -30,6 +31,15 @@ def _set(
     """Put something else at every place of a value."""
     for accessor in context.accessors(value):
         rendering = change_at(rendering, accessor, way_of(accessor), lambda _: instead, context.parameters.choice)
+    return _without_pairs(rendering, context) if value == "completion_token_ids" else rendering
+
+
+def _without_pairs(rendering: Rendering, context: FaultContext[OnChoice]) -> Rendering:
+    """SGLang's scores are lists of (score, id, text): an id that is not told is not told there either."""
+    for accessor in context.accessors("logprobs"):
+        way = steps(accessor.path)
+        if way[-1] == 0:
+            rendering = change_at(rendering, accessor, (*way[:-1], 1), lambda _: None, context.parameters.choice)
     return rendering
 
 

@@ -13,7 +13,6 @@ from ..ask import Ask
 from ..errors import FaultError
 from ..layouts.base import Accessor, Layout
 from ..message import Message, Rendering
-from ..reading.paths import steps
 from .base import RECOVER, REFUSE, AtToken, FaultContext, OnChoice, Parameters, on_rendering, out_of_range
 from .bodies import (
     Json,
@@ -24,6 +23,7 @@ from .bodies import (
     has_body,
     holder_way,
     insert_after,
+    leaf_way,
     list_way,
     map_bodies,
     silent,
@@ -163,7 +163,7 @@ def logprobs_on_empty_delta(rendering: Rendering, context: FaultContext[OnChoice
 def _leaf(rendering: Rendering, context: FaultContext[AtToken], act: Callable[[Any], Any]) -> Rendering:
     """Change one score on the wire, the one at position ``at`` of every choice that the parameters name."""
     accessor = context.accessors("logprobs")[0]
-    way = steps(accessor.path)
+    way = leaf_way(accessor)
     only = context.parameters.choice
     indexes = {row.get("index", n) for message in rendering.messages for n, row in enumerate(choices(message))} or {
         None
@@ -193,7 +193,7 @@ def _bears(message: Message, accessor: Accessor) -> bool:
 def _change_nth(
     rendering: Rendering, accessor: Accessor, index: Any, target: int, act: Callable[[Any], Any]
 ) -> Rendering:
-    way = steps(accessor.path)
+    way = leaf_way(accessor)
     seen = 0
 
     def visit(value: Any) -> Any:

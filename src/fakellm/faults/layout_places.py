@@ -25,11 +25,11 @@ from .bodies import (
     choices,
     finishes,
     has_body,
+    id_lists,
     ids_way,
     insert_after,
     map_bodies,
     silent,
-    values,
 )
 from .where import asks_completion_ids, asks_ids, asks_prompt_ids, choices_of, every, has_choices, streams
 
@@ -79,23 +79,33 @@ def ids_nested_under_choice(rendering: Rendering, context: FaultContext[Which]) 
     for name in context.parameters.names():
         for accessor in context.accessors(name):
             if not _under_choice(accessor):
-                messages = tuple(_nested(message, accessor, NAMES[name]) for message in rendering.messages)
-                rendering = replace(rendering, messages=messages)
+                rendering = _nested(rendering, accessor, NAMES[name])
     return rendering
 
 
-def _nested(message: Message, accessor: Accessor, name: str) -> Message:
-    """The ids of a message under every choice of it."""
-    way = ids_way(accessor)
-    found = [ids for ids in values(message.body, way) if ids is not None]
-    rows = choices(message)
-    if not found or not rows:
-        return message
-    emptied: Json = change(message.body, way, lambda _: DROP)
-    mine = found if len(found) == len(rows) else [found[0]] * len(rows)
-    return replace(
-        message, body={**emptied, "choices": [{**row, name: ids} for row, ids in zip(rows, mine, strict=True)]}
-    )
+def _nested(rendering: Rendering, accessor: Accessor, name: str) -> Rendering:
+    """The ids of a place under the choices: of the message that carried them, or of the ones that finish a stream."""
+    if not any(id_lists(message.body, accessor) for message in rendering.messages):
+        return rendering
+    homeless: list[list[Any]] = []
+    messages: list[Message] = []
+    for message in rendering.messages:
+        found, rows = id_lists(message.body, accessor), choices(message)
+        emptied = change(message.body, ids_way(accessor), lambda _: DROP) if found else message.body
+        if found and rows:
+            fresh = [{**row, name: _ids_of(found, row.get("index"))} for row in rows]
+            emptied = {**emptied, "choices": fresh}
+        elif found:
+            homeless = found
+        messages.append(replace(message, body=emptied))
+    if homeless:
+        messages = [_finishing(message, name, homeless) if finishes(message) else message for message in messages]
+    return replace(rendering, messages=tuple(messages))
+
+
+def _finishing(message: Message, name: str, found: list[list[Any]]) -> Message:
+    rows = [{**row, name: _ids_of(found, row.get("index"))} for row in choices(message)]
+    return replace(message, body={**body(message), "choices": rows})
 
 
 def _prompt_is_nested(ask: Ask, layout: Layout) -> str | None:
@@ -118,15 +128,19 @@ def prompt_ids_at_the_top(rendering: Rendering, context: FaultContext[Parameters
     Breaks: verifiers 0.3.0 (completions) returns no ids, it requires them nested (measured).
     """
     for accessor in context.accessors("prompt_token_ids"):
-        way = ids_way(accessor)
-
-        def lift(members: Json, way: Any = way) -> Json:
-            found = [ids for ids in values(members, way) if ids is not None]
-            emptied: Json = change(members, way, lambda _: DROP)
-            return {**emptied, "prompt_token_ids": found[0]} if found else members
-
-        rendering = map_bodies(rendering, lift)
+        rendering = _lifted(rendering, accessor, "prompt_token_ids")
     return rendering
+
+
+def _lifted(rendering: Rendering, accessor: Accessor, name: str) -> Rendering:
+    """The ids of a place at the top of the body that carried them."""
+
+    def lift(members: Json) -> Json:
+        found = id_lists(members, accessor)
+        emptied: Json = change(members, ids_way(accessor), lambda _: DROP)
+        return {**emptied, name: found[0]} if found else members
+
+    return map_bodies(rendering, lift)
 
 
 def _one_choice(ask: Ask, layout: Layout) -> str | None:
@@ -149,14 +163,7 @@ def completion_ids_at_the_top(rendering: Rendering, context: FaultContext[Parame
     Breaks: clients that take the nearest list of integers.
     """
     for accessor in context.accessors("completion_token_ids"):
-        way = ids_way(accessor)
-
-        def lift(members: Json, way: Any = way) -> Json:
-            found = [ids for ids in values(members, way) if ids is not None]
-            emptied: Json = change(members, way, lambda _: DROP)
-            return {**emptied, "x_response_token_ids": found[0]} if found else members
-
-        rendering = map_bodies(rendering, lift)
+        rendering = _lifted(rendering, accessor, "x_response_token_ids")
     return rendering
 
 
@@ -197,18 +204,24 @@ class Late(Parameters):
     ] = "finish"
 
 
+def _comes_early(ask: Ask, layout: Layout) -> str | None:
+    places = accessors_of(ask, layout, "prompt_token_ids")
+    late = places and all(set(place.messages) <= {"meta", "usage", "finish"} for place in places)
+    return "the prompt ids come in the last chunks anyway" if late else None
+
+
 def _take_prompt(rendering: Rendering, context: FaultContext[Any]) -> tuple[Rendering, Accessor, list[Any]] | None:
     """The stream without prompt ids, and the ids of every place; None when another fault has taken them already."""
     for accessor in context.accessors("prompt_token_ids"):
-        way = ids_way(accessor)
-        found = [ids for message in rendering.messages for ids in values(message.body, way) if ids]
+        found = [ids for message in rendering.messages for ids in id_lists(message.body, accessor) if ids]
         if found:
-            emptied = change_at(rendering, accessor, way, lambda ids: None if ids is None else DROP)
-            return emptied, accessor, found
+            way = ids_way(accessor)
+            return change_at(rendering, accessor, way, lambda ids: None if ids is None else DROP), accessor, found
     return None
 
 
 def _ids_of(found: list[Any], index: Any) -> Any:
+    """The ids of a choice: its own, or the ones that stand for all."""
     return found[index] if isinstance(index, int) and 0 <= index < len(found) else found[0]
 
 
@@ -218,7 +231,7 @@ def _ids_of(found: list[Any], index: Any) -> Any:
     may=RECOVER,
     values=PROMPT,
     parameters=Late,
-    applies=every(streams, asks_prompt_ids, has_choices),
+    applies=every(streams, asks_prompt_ids, has_choices, _comes_early),
 )
 def prompt_ids_late(rendering: Rendering, context: FaultContext[Late]) -> Rendering:
     """Prompt ids come with the last chunk instead of the first.
@@ -252,7 +265,7 @@ def prompt_ids_late(rendering: Rendering, context: FaultContext[Late]) -> Render
     family="places",
     may=RECOVER,
     values=PROMPT,
-    applies=every(streams, asks_prompt_ids, has_choices),
+    applies=every(streams, asks_prompt_ids, has_choices, _comes_early),
 )
 def prompt_ids_on_own_chunk(rendering: Rendering, context: FaultContext[Parameters]) -> Rendering:
     """Prompt ids come in a chunk of their own, after the first text.

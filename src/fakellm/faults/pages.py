@@ -148,7 +148,7 @@ def catalogue_page(show: Callable[[Fault], tuple[str, str] | None]) -> str:
         "# The fault catalogue",
         "",
         "Generated from the faults themselves by `tools/fault_pages.py`; do not edit. A fault is asked for in the",
-        "`faults:` of a scenario's reply and never touches the truth; what a client may do is what the suite judges by.",
+        "`faults:` of a scenario's reply and never touches the truth; the suite judges by what a client may do.",
         "",
         f"{len(faults())} faults in {len(families())} families.",
     ]

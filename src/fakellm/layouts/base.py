@@ -69,9 +69,9 @@ class Accessor:
 
     ``value``: prompt_token_ids | completion_token_ids | logprobs | prompt_logprobs | top_logprobs | text |
     finish_reason | usage. ``path``: keys from the top of the body or event (``choices[].logprobs.content[].logprob``;
-    ``[]`` = every element). ``flags``: the request fields that switch it on (``{"logprobs": True}``). ``messages``: what
-    kinds of message carry it in streams. ``eos``: whether the terminal token is in it. ``loss``: words for what this
-    place loses even when healthy, or None.
+    ``[]`` = every element). ``flags``: the request fields that switch it on (``{"logprobs": True}``). ``messages``:
+    the kinds of message that carry it in streams. ``eos``: whether the end token is in it. ``loss``: words for what
+    this place loses even when healthy, or None.
     """
 
     value: str

@@ -8,7 +8,7 @@ one builder each in ``VENDORS``; user layouts come by the entry point ``fakellm.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -62,7 +62,8 @@ def vendor_layouts(vendor: str) -> tuple[Layout, ...]:
             if missing.name and VENDORS[vendor].startswith(missing.name):
                 return ()
             raise
-        return tuple(sorted(module.layouts(), key=lambda layout: layout.version))
+        build: Callable[[], Sequence[Layout]] | None = getattr(module, "layouts", None)
+        return tuple(sorted(build() if build else (), key=lambda layout: layout.version))
     for entry in entry_points(group="fakellm.layouts"):
         if entry.name == vendor:
             builder: Callable[[], list[Layout]] = entry.load()

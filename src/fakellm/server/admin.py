@@ -45,6 +45,10 @@ def _guarded(handler: Callable[[web.Request], Answer]) -> Callable[[web.Request]
             return await handler(request)
         except FakellmError as problem:
             return _json({"error": problem.message, "where": problem.where, "hint": problem.hint}, 400)
+        except web.HTTPException:
+            raise
+        except Exception as broken:  # noqa: BLE001 - a defect of ours is told, not shown as a traceback
+            return _json({"error": f"fakellm broke down: {type(broken).__name__}: {broken}"}, 500)
 
     return guarded
 
@@ -74,7 +78,7 @@ async def _layouts(request: web.Request) -> web.StreamResponse:
 
 
 async def _faults(request: web.Request) -> web.StreamResponse:
-    from ..faults.registry import catalogue
+    from ..faults.pages import catalogue
 
     return _json(catalogue())
 

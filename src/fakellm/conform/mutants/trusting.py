@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from ...capture import Capture, CapturedChoice
 from ...reading import Refused
+from .reference import Message, Reference
 from .spoiling import Editing
 
 
@@ -94,6 +96,21 @@ class SwallowStreamError(Careless):
     """Takes what came before an error event for the whole answer (rllm-model-gateway 0.1.0)."""
 
     kinds: ClassVar[frozenset[str]] = frozenset({"error-event", "truncated", "aborted"})
+
+
+class CrashOnUntrusted(Reference):
+    """Raises a KeyError where it should refuse (openhands-sdk)."""
+
+    def forgive(self, refused: Refused, sent: Capture) -> bool:
+        raise KeyError(refused.kind)
+
+
+class HollowOnError(Reference):
+    """Reports an empty list for an answer that was an error."""
+
+    async def run(self, message: Message) -> Mapping[str, Any]:
+        answer = await super().run(message)
+        return {"captured": []} if "refused" in answer else answer
 
 
 def _scores(capture: Capture) -> list[Any]:

@@ -1,8 +1,8 @@
 """When an answer can be played from pieces, and what its pieces depend on (the fast path of the stage).
 
 Requests with equal keys and equal truth get the same bytes but for ids, time, the prompt's ids and their number.
-Anything that reads the prompt's ids in another way has no key. Clock values of /generate are whole seconds then. Knows no
-bytes.
+Anything that reads the prompt's ids in another way has no key. Clock values of /generate are then whole seconds.
+Knows no bytes.
 """
 
 from __future__ import annotations

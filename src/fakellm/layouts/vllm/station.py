@@ -22,10 +22,11 @@ from .bodies import detail_answer, json_answer
 from .chat_api import CHAT
 from .completions_api import COMPLETIONS
 from .launch import Settings, settings_of
-from .parsing import notes_of, parser_of
-from .route import Route, allowed, matching
 from .messages import MESSAGES
+from .parsing import notes_of, parser_of
 from .responses import RESPONSES
+from .parsers import strict_tools
+from .route import Route, allowed, matching
 from .routes import ROUTES
 from .scores import Speller
 from .shape import SHAPES, Shape
@@ -87,6 +88,11 @@ class Station:
     def parsers(self) -> tuple[str | None, str | None]:
         """The reasoning and tool parsers it was started with: how the model behind it must write."""
         return self.running.settings.reasoning_parser, self.running.settings.tool_call_parser
+
+    @property
+    def forced_json(self) -> bool:
+        """Whether the model behind it writes a forced tool call as plain JSON."""
+        return not strict_tools(self.running.shape.version, self.running.launch.env)
 
     def receive(self, request: Request, context: Context) -> Ask | Rendering:
         running = self.running

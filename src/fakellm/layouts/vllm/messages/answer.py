@@ -1,14 +1,13 @@
-"""Anthropic's shapes made of what chat answered: vLLM builds ``/v1/messages`` on its chat answers, whole and streamed.
+"""Anthropic's shapes made of what chat answered: vLLM builds ``/v1/messages`` on chat, whole and streamed.
 
-``whole`` takes a chat body; :class:`Converter` takes the chunks of a chat stream one by one. Both read only those bodies.
+``whole`` takes a chat body; :class:`Converter` takes the chunks of a chat stream one by one. Both read only those.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from ....message import Message
 from .rules import MessageRules
@@ -122,10 +121,10 @@ class Converter:
             self._close()
             self._add("message_stop", {"type": "message_stop"}, kind="done")
             return True
-        body: Any = chunk.body
-        if chunk.kind == "comment" or not isinstance(body, dict):
+        if chunk.kind == "comment":
             self.events.append(chunk)
             return True
+        body = cast("Mapping[str, Any]", chunk.body)
         if "choices" not in body:
             self._add("error", error_value("internal_error", broken_chunk(body)), kind="error")
             return False
@@ -194,9 +193,7 @@ class Converter:
 
     def _open(self, kind: str, block: Mapping[str, Any]) -> None:
         self._block = kind
-        self._add(
-            "content_block_start", {"type": "content_block_start", "content_block": block, "index": self._index}
-        )
+        self._add("content_block_start", {"type": "content_block_start", "content_block": block, "index": self._index})
 
     def _delta(self, delta: Mapping[str, Any], kind: str = "delta") -> None:
         self._add(
@@ -219,9 +216,7 @@ class Converter:
     def _add(self, event: str, body: Mapping[str, Any], *, kind: str = "event") -> None:
         chunk = self._chunk
         tokens = chunk.tokens if kind in ("role", "delta", "finish") else None
-        self.events.append(
-            Message(kind, dict(body), chunk.choice, tokens, chunk.due_ms, event=event, spelling="serde")
-        )
+        self.events.append(Message(kind, dict(body), chunk.choice, tokens, chunk.due_ms, event=event, spelling="serde"))
 
 
 def start_message(body: Mapping[str, Any], rules: MessageRules) -> dict[str, Any]:
@@ -242,14 +237,9 @@ def broken_chunk(body: Mapping[str, Any]) -> str:
     shown = repr(dict(body))
     if len(shown) > 50:
         shown = f"{shown[:25]}...{shown[-24:]}"
-    lines = [f"{2} validation errors for ChatCompletionStreamResponse"]
+    lines = ["2 validation errors for ChatCompletionStreamResponse"]
     for name in ("model", "choices"):
         lines.append(name)
         lines.append(f"  Field required [type=missing, input_value={shown}, input_type=dict]")
         lines.append(f"    For further information visit https://errors.pydantic.dev/{PYDANTIC}/v/missing")
     return "\n".join(lines)
-
-
-def without_chunk(message: Message) -> Message:
-    """A message of the chat stream that goes through as it is."""
-    return replace(message, event=None)

@@ -96,9 +96,8 @@ def _system_first(running: Running) -> bool:
 
 def translated(rendering: Rendering) -> Rendering:
     """An error of the chat handler in Anthropic's shape."""
-    body: Any = rendering.messages[0].body
-    error = cast("Mapping[str, Any]", body.get("error", {})) if isinstance(body, dict) else {}
-    shown = error_value(str(error.get("type")), str(error.get("message")))
+    error = cast("Mapping[str, Mapping[str, Any]]", rendering.messages[0].body)["error"]
+    shown = error_value(str(error["type"]), str(error["message"]))
     return replace(rendering, messages=(Message("body", shown),))
 
 
@@ -106,9 +105,9 @@ def _refused(refusal: Refusal, rules: MessageRules, stream: bool) -> Rendering:
     """A refusal; a late one reaches a stream that has begun as a chunk that cannot be read."""
     if not (refusal.late and stream):
         return refusal.rendering()
-    body = refusal.body
-    if isinstance(body, dict) and body.get("type") == "error":
-        inner = cast("Mapping[str, Any]", body["error"])
+    body: dict[str, Any] = refusal.body
+    if body.get("type") == "error":
+        inner: Mapping[str, Any] = body["error"]
         body = {"error": {"message": inner["message"], "type": inner["type"], "param": None, "code": refusal.status}}
     return _converted([Message("error", body)], rules, lambda: "", ())
 
@@ -137,12 +136,12 @@ def render(told: Told, ask: Ask, running: Running, context: Context) -> Renderin
     answered = ChatBody(told, ask, facts).render()
     if answered.status != 200:
         return translated(answered)
-    return json_answer(whole(cast("Mapping[str, Any]", answered.messages[0].body), rules, signature), headers=facts.headers)
+    return json_answer(
+        whole(cast("Mapping[str, Any]", answered.messages[0].body), rules, signature), headers=facts.headers
+    )
 
 
-def count_tokens(
-    request: Request, running: Running, context: Context, parameters: Mapping[str, str]
-) -> Rendering:
+def count_tokens(request: Request, running: Running, context: Context, parameters: Mapping[str, str]) -> Rendering:
     """How many tokens the prompt of a message would have."""
     parsed = read("count_tokens", request, running.traits, running.settings)
     if isinstance(parsed, Refusal):

@@ -41,7 +41,10 @@ def chat_values(values: Mapping[str, Any], rules: MessageRules, system_first: Ca
         variables.setdefault("reasoning_effort", effort)
     return {
         "model": values.get("model"),
-        "messages": [*_system(values.get("system"), given if merge else (), rules), *_messages(given, rules)],
+        "messages": [
+            *_system(values.get("system"), given if merge else (), rules),
+            *_messages(given, rules, merged=merge),
+        ],
         "tools": tools,
         "tool_choice": chosen,
         "parallel_tool_calls": not (choice is not None and choice.get("disable_parallel_tool_use")),
@@ -84,13 +87,13 @@ def _system_text(message: Mapping[str, Any], rules: MessageRules) -> str:
     return _joined_text(content or (), rules)
 
 
-def _messages(given: Sequence[Mapping[str, Any]], rules: MessageRules) -> list[Message]:
+def _messages(given: Sequence[Mapping[str, Any]], rules: MessageRules, *, merged: bool) -> list[Message]:
+    """The turns as chat messages. ``merged``: system messages already stand at the front."""
     out: list[Message] = []
-    merged = any(message.get("role") == "system" for message in given) and not rules.inline_system
     for message in given:
-        if message.get("role") == "system" and not merged:
+        if message.get("role") == "system":
             text = _system_text(message, rules)
-            if text:
+            if text and not merged:
                 out.append({"role": "system", "content": text})
             continue
         content: Any = message.get("content")
@@ -105,9 +108,7 @@ def _messages(given: Sequence[Mapping[str, Any]], rules: MessageRules) -> list[M
     return out
 
 
-def _of_blocks(
-    message: Mapping[str, Any], blocks: Sequence[Block], out: list[Message], rules: MessageRules
-) -> Message:
+def _of_blocks(message: Mapping[str, Any], blocks: Sequence[Block], out: list[Message], rules: MessageRules) -> Message:
     """One message of content blocks; the results of tools become messages of their own before it."""
     made: Message = {"role": message.get("role")}
     parts: list[Message] = []

@@ -80,9 +80,7 @@ class OldConverter:
 
     def _begin(self, block: Mapping[str, Any]) -> None:
         self._open = True
-        self._add(
-            "content_block_start", {"type": "content_block_start", "content_block": block, "index": self._index}
-        )
+        self._add("content_block_start", {"type": "content_block_start", "content_block": block, "index": self._index})
 
     def _delta(self, delta: Mapping[str, Any]) -> None:
         body = {"type": "content_block_delta", "delta": delta, "index": self._index}
@@ -94,6 +92,4 @@ class OldConverter:
     def _add(self, event: str, body: Mapping[str, Any], *, kind: str = "event") -> None:
         chunk = self._chunk
         tokens = chunk.tokens if kind in ("role", "delta", "finish") else None
-        self.events.append(
-            Message(kind, dict(body), chunk.choice, tokens, chunk.due_ms, event=event, spelling="serde")
-        )
+        self.events.append(Message(kind, dict(body), chunk.choice, tokens, chunk.due_ms, event=event, spelling="serde"))

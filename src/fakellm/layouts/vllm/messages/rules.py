@@ -40,9 +40,7 @@ class MessageRules:
 RULES_0_32 = MessageRules()
 RULES_0_28 = replace(RULES_0_32, stop_sequence=False)
 RULES_0_24 = replace(RULES_0_28, empty_text=False)
-RULES_0_20_2 = replace(
-    RULES_0_24, start_role=False, waits_for_tools=False, cache_usage=False, inline_system=False
-)
+RULES_0_20_2 = replace(RULES_0_24, start_role=False, waits_for_tools=False, cache_usage=False, inline_system=False)
 RULES_0_16 = replace(
     RULES_0_20_2,
     blocks=False,

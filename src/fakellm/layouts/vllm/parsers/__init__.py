@@ -30,7 +30,7 @@ from .serving import Checked, Forced, Served
 from .stream import ReasoningParser, ToolParser
 from .whole import read_whole
 
-__all__ = ["RULES", "Asked", "ParserRules", "VllmParser", "asked_of", "parser_for"]
+__all__ = ["RULES", "Asked", "ParserRules", "VllmParser", "asked_of", "parser_for", "strict_tools"]
 
 STRICT = "VLLM_ENFORCE_STRICT_TOOL_CALLING"
 
@@ -43,8 +43,12 @@ def parser_for(
     forced_alone = asked.forced and rules.flow != "phases"
     if not (settings.reasoning_parser or tool_parser_name(settings) or forced_alone):
         return None
-    strict = rules.strict_tools and env.get(STRICT, "1").lower() not in ("0", "false")
-    return VllmParser(tokenizer, settings, rules, asked, strict)
+    return VllmParser(tokenizer, settings, rules, asked, strict_tools(version, env))
+
+
+def strict_tools(version: str, env: Mapping[str, str]) -> bool:
+    """Whether a forced tool call is written for the tool parser (from 0.24); before, it is plain JSON."""
+    return RULES[version].strict_tools and env.get(STRICT, "1").lower() not in ("0", "false")
 
 
 @dataclass(frozen=True, slots=True)
