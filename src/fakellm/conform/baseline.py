@@ -19,7 +19,8 @@ from typing import Any, cast
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..errors import UsageError, did_you_mean
+from ..errors import ScenarioError, UsageError, did_you_mean
+from ..scenario.source import read_text
 from . import globs
 from .finding import Finding, Level, Outcome
 from .verdict import Standing, Verdict
@@ -141,11 +142,15 @@ def load(
 
 def _rows(path: Path) -> Sequence[Any]:
     try:
-        document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as failure:
         raise UsageError(f"cannot read the baseline: {failure.strerror}", where=str(path)) from None
-    except yaml.YAMLError as wrong:
-        raise UsageError(f"is not YAML: {wrong}", where=path.name) from None
+    if not text.strip():
+        return ()
+    try:
+        document: Any = read_text(text, path.name).data
+    except ScenarioError as wrong:
+        raise UsageError(wrong.message, where=wrong.where, hint=wrong.hint) from None
     if document is None:
         return ()
     if isinstance(document, dict):

@@ -22,10 +22,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..errors import FakellmError, did_you_mean
+from ..errors import FakellmError, ScenarioError, did_you_mean
+from ..scenario.source import read_text
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 APIS = ("chat", "completions", "responses", "generate", "tito")
@@ -171,9 +171,11 @@ def load(paths: Iterable[Path]) -> tuple[Template, ...]:
 
 def _load_file(path: Path) -> Iterator[Template]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as wrong:
-        raise CaseError(f"cannot be read: {wrong}", where=path.name) from None
+        document: Any = read_text(path.read_text(encoding="utf-8"), path.name).data
+    except OSError as failure:
+        raise CaseError(f"cannot be read: {failure.strerror}", where=path.name) from None
+    except ScenarioError as wrong:
+        raise CaseError(wrong.message, where=wrong.where, hint=wrong.hint) from None
     if not isinstance(document, dict):
         raise CaseError("is not a mapping with area and cases", where=path.name)
     file: dict[str, Any] = document  # pyright: ignore[reportUnknownVariableType]
@@ -212,20 +214,26 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def expand(template: Template, layouts: Sequence[str]) -> tuple[Case, ...]:
+def points(template: Template, layouts: Sequence[str]) -> Iterator[Mapping[str, AxisValue]]:
     """All combinations of the template's axes. ``layouts`` is the run's choice; an axis ``layout`` narrows it."""
     axes: dict[str, list[AxisValue]] = {"api": ["chat"], "stream": [False, True], **template.model.axes}
     wanted = axes.pop("layout", None)
-    chosen = [name for name in layouts if wanted is None or _layout_wanted(name, wanted)]
-    axes["layout"] = list(chosen)
-    names = sorted(axes)
-    ordered = ["layout", *axes.keys()]
-    cases: list[Case] = []
-    for values in itertools.product(*(axes[name] for name in dict.fromkeys(ordered))):
-        point = dict(zip(dict.fromkeys(ordered), values, strict=True))
+    chosen: list[AxisValue] = [name for name in layouts if wanted is None or _layout_wanted(name, wanted)]
+    names = ["layout", *axes]
+    for values in itertools.product(chosen, *axes.values()):
+        point = dict(zip(names, values, strict=True))
         if not any(_agrees(point, rule) for rule in template.model.unless):
-            cases.append(_concrete(template, {name: point[name] for name in names}))
-    return tuple(cases)
+            yield {name: point[name] for name in sorted(names)}
+
+
+def expand(template: Template, layouts: Sequence[str]) -> tuple[Case, ...]:
+    """The concrete cases of a template, by layout and then in the order of its axes."""
+    return tuple(_concrete(template, point) for point in points(template, layouts))
+
+
+def id_of(template: Template, point: Mapping[str, AxisValue]) -> str:
+    """``area/name[axis=value,...]``, axes sorted by name."""
+    return f"{template.slug}[{','.join(f'{name}={spelled(value)}' for name, value in point.items())}]"
 
 
 def _layout_wanted(name: str, wanted: Sequence[AxisValue]) -> bool:
@@ -247,7 +255,6 @@ def spelled(value: AxisValue) -> str:
 
 def _concrete(template: Template, point: Mapping[str, AxisValue]) -> Case:
     model = template.model
-    brackets = ",".join(f"{name}={spelled(value)}" for name, value in point.items())
     call = _filled(model.call.model_dump(exclude_none=True), point)
     reply: dict[str, Any] = {"say": AUTO if model.say is None else model.say, **model.reply}
     if model.faults:
@@ -256,7 +263,7 @@ def _concrete(template: Template, point: Mapping[str, AxisValue]) -> Case:
         reply["timing"] = model.timing
     replies = model.replies if model.replies is not None else [reply]
     return Case(
-        id=f"{template.slug}[{brackets}]",
+        id=id_of(template, point),
         area=template.area,
         title=model.title,
         why=model.why,

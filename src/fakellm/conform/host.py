@@ -24,7 +24,7 @@ from ..faults.registry import parse as parse_fault
 from ..house import Choices, House
 from ..journal import Exchange
 from ..layouts import registry
-from ..layouts.base import Accessor
+from ..layouts.base import Accessor, Layout
 from ..scenario.load import from_data
 from ..scenario.plain import plain_auto
 from ..stage import RequestContext
@@ -49,6 +49,7 @@ class Host:
         self._port = port
         self._unaddressed = self.house.fake.default
         self._runner: Any = None
+        self._layouts: dict[str, Layout] = {}
 
     async def __aenter__(self) -> Host:
         from aiohttp import web
@@ -58,7 +59,7 @@ class Host:
         app = make_app(self.fake)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, handler_cancellation=True)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self._bind, self._port, shutdown_timeout=0.5)
+        site = web.TCPSite(self._runner, self._bind, self._port)
         try:
             await site.start()
         except OSError as failure:
@@ -141,7 +142,9 @@ class Host:
 
     def accessors(self, layout: str, api: str, stream: bool) -> Sequence[Accessor]:
         """The layout's accessor rows for an api and mode; empty when it does not serve them."""
-        return registry.find(layout).layout.accessors.get((api, stream), ())
+        if layout not in self._layouts:
+            self._layouts[layout] = registry.find(layout).layout
+        return self._layouts[layout].accessors.get((api, stream), ())
 
     def serves(self, layout: str, api: str, stream: bool) -> bool:
         """Whether the layout answers this api in this mode."""

@@ -16,7 +16,8 @@ from .observation import Supports
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """``cases``: to run, in order. ``catalogue``: every case there is for these layouts, of whatever profile."""
+    """``cases``: to run, in order. ``catalogue``: every case that these layouts serve, of whatever profile.
+    ``filtered``: how many more the options left out (whole templates count once)."""
 
     cases: tuple[Case, ...]
     catalogue: tuple[Case, ...]
@@ -53,12 +54,15 @@ def select(
     filtered = 0
     for template in templates:
         cases = [case for case in expand(template, wanted.layouts) if served(case.layout, case.api, case.stream)]
-        cases = [case for case in cases if plays(case) is None]
         catalogue += cases
         if wanted.profile not in template.model.profiles or (wanted.smoke and not template.model.smoke):
             continue
-        possible = [case for case in cases if _can(case, supports, wanted)]
-        pruned += [case for case in cases if case not in possible]
+        if not any(_named(case, wanted.only) for case in cases):
+            filtered += 1
+            continue
+        playable = [case for case in cases if plays(case) is None]
+        possible = [case for case in playable if _can(case, supports, wanted)]
+        pruned += [case for case in playable if case not in possible]
         running = possible if wanted.extended else list(core_of(template, possible))
         named = [case for case in (possible if wanted.only else running) if _named(case, wanted.only)]
         if wanted.only and not wanted.extended:

@@ -22,7 +22,7 @@ from .. import __version__, resources
 from ..errors import UsageError
 from . import baseline as baselines
 from .baseline import Baseline
-from .case import APIS, Case, Template, load
+from .case import APIS, Case, Template, id_of, load, points
 from .check import Check
 from .checks import all_checks
 from .drivers.base import Patience
@@ -191,20 +191,24 @@ def read_baseline(
     return baselines.load(
         path,
         checks=[check.id for check in checks],
-        cases=[case.id for case in catalogue],
-        former={case.id: case.was for case in catalogue if case.was},
+        cases=catalogue,
+        former={case: was for case, was in catalogue.items() if was},
         today=today or datetime.now(tz=UTC).date(),
         ci=os.environ.get("CI", "").lower() in ("true", "1"),
     )
 
 
-def everything(templates: Sequence[Template], host: Host) -> tuple[Case, ...]:
-    """Every case of every layout that is built: what baselines and patterns may name."""
+def everything(templates: Sequence[Template], host: Host) -> Mapping[str, Sequence[str]]:
+    """Every case of every layout that is built, with its former names: what baselines and patterns may name."""
     from ..layouts import registry
 
-    layouts = tuple(layout.name for layout in registry.all_layouts())
-    anything = Supports(name="", apis=frozenset(APIS))
-    return select(templates, Wanted(layouts=layouts, extended=True), anything, host.serves, host.plays).catalogue
+    layouts = [layout.name for layout in registry.all_layouts()]
+    return {
+        id_of(template, point): template.model.was
+        for template in templates
+        for point in points(template, layouts)
+        if host.serves(str(point["layout"]), str(point["api"]), bool(point["stream"]))
+    }
 
 
 def _reproduce(subject: Subject, options: Options, layouts: Sequence[str]) -> Callable[[str], str]:

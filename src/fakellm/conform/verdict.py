@@ -130,10 +130,10 @@ class Tally:
 
     def exit_code(self, *, strict: bool = False, stale: int = 0) -> Exit:
         """The exit code; usage errors (4) and interruption (2) are decided where they happen."""
-        if self.nothing_ran:
-            return Exit.NOTHING_RAN
         if self.counts["error"]:
             return Exit.ERROR
+        if self.nothing_ran:
+            return Exit.NOTHING_RAN
         if self.unexpected_fails or self.untested_musts or stale:
             return Exit.RED
         return Exit.RED if strict and self.unexpected_warnings else Exit.OK

@@ -118,7 +118,7 @@ def test_an_entry_may_cover_findings_about_the_run(tmp_path: Path) -> None:
         (ENTRY.replace("reason: the helper stops reading", "reason: ''"), "reason"),
         (ENTRY.replace("}", ", isue: x}"), "did you mean 'issue'?"),
         ("entries: 3", "neither a list"),
-        ("- [", "is not YAML"),
+        ("- [", "fakellm-baseline.yaml"),
         ("- just text", "entry"),
     ],
 )

@@ -10,6 +10,7 @@ from ..check import Check
 from .presence import usable
 
 MODULES = (
+    "calls",
     "alignment",
     "values",
     "presence",
