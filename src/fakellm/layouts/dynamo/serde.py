@@ -1,0 +1,196 @@
+"""What Rust's serde says of a JSON body that does not fit: Dynamo's words for syntax, kinds and missing fields.
+
+Dynamo reads its bodies through flattened structs, which are buffered: whatever is wrong with a value, the place told is
+the end of the body. A :class:`Struct` is the data of one body; ``read`` gives its members or raises :class:`Misfit`.
+Measured against the real frontend (1.6.1 and 1.7.0.dev20261026).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+PREFIX = "Failed to deserialize the JSON body into the target type: "
+
+Check = Callable[[Any], str | None]
+"""None = the value fits; else what serde says."""
+
+
+class Misfit(Exception):
+    """A body that cannot be read; ``str()`` is the whole message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """One body: the Rust name, the members that must be there, and what each known member must be."""
+
+    name: str
+    required: tuple[str, ...]
+    members: Mapping[str, Check]
+
+
+def read(data: bytes, struct: Struct) -> dict[str, Any]:
+    """The members of a body; raises Misfit."""
+    value = parsed(data)
+    if not isinstance(value, dict):
+        column = 0 if isinstance(value, list) else len(data.strip())
+        raise Misfit(f"{PREFIX}{invalid_type(value, f'struct {struct.name}')} at line 1 column {column}")
+    body = cast("dict[str, Any]", value)
+    at = end_of(data)
+    for name, member in body.items():
+        said = struct.members[name](member) if name in struct.members else None
+        if said is not None:
+            raise Misfit(f"{PREFIX}{said} at {at}")
+    for name in struct.required:
+        if name not in body:
+            raise Misfit(f"{PREFIX}missing field `{name}` at {at}")
+    return body
+
+
+def parsed(data: bytes) -> Any:
+    """Any JSON value; raises Misfit in serde_json's words (the place of a syntax error may be one character off)."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        raise Misfit(f"{PREFIX}invalid unicode code point at {_place(data, wrong.start + 2)}") from None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text.lstrip(" \t\r\n"))
+        return value
+    except json.JSONDecodeError as wrong:
+        skipped = len(text) - len(text.lstrip(" \t\r\n"))
+        raise Misfit(PREFIX + _syntax(text, skipped + wrong.pos, wrong.msg)) from None
+
+
+def _syntax(text: str, position: int, said: str) -> str:
+    rest = text[position:].lstrip(" \t\r\n")
+    data = text.encode()
+    if not rest:
+        inside = "an object" if said.startswith("Expecting ',' delimiter") else "a value"
+        return f"EOF while parsing {inside} at {_place(data, len(data))}"
+    at = _place(data, len(text[: len(text) - len(rest)].encode()) + 1)
+    if said.startswith("Expecting property name"):
+        return f"{'trailing comma' if rest[0] == '}' else 'key must be a string'} at {at}"
+    if said.startswith("Illegal trailing comma"):
+        return f"trailing comma at {at}"
+    if said.startswith("Expecting ':'"):
+        return f"expected `:` at {at}"
+    if said.startswith("Expecting ','"):
+        return f"expected `,` or `}}` at {at}"
+    return f"expected value at {at}"
+
+
+def end_of(data: bytes) -> str:
+    """The place that buffered structs name: the end of the body."""
+    return _place(data, len(data.rstrip(b" \t\r\n")))
+
+
+def _place(data: bytes, offset: int) -> str:
+    before = data[:offset]
+    column = len(before) - (before.rfind(b"\n") + 1)
+    return f"line {before.count(10) + 1} column {column}"
+
+
+def invalid_type(value: Any, expected: str) -> str:
+    """``invalid type: integer `5`, expected a string``."""
+    return f"invalid type: {_described(value)}, expected {expected}"
+
+
+def _described(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"boolean `{str(value).lower()}`"
+    if isinstance(value, int):
+        return f"integer `{value}`"
+    if isinstance(value, float):
+        return f"floating point `{value}`"
+    if isinstance(value, str):
+        return f"string {json.dumps(value, ensure_ascii=False)}"
+    return "sequence" if isinstance(value, list) else "map"
+
+
+def optional(check: Check) -> Check:
+    """Null fits as well."""
+    return lambda value: None if value is None else check(value)
+
+
+def boolean(value: Any) -> str | None:
+    return None if isinstance(value, bool) else invalid_type(value, "a boolean")
+
+
+def text(value: Any) -> str | None:
+    return None if isinstance(value, str) else invalid_type(value, "a string")
+
+
+def mapping(value: Any) -> str | None:
+    return None if isinstance(value, dict) else invalid_type(value, "a map")
+
+
+def anything(value: Any) -> str | None:
+    return None
+
+
+def number(value: Any) -> str | None:
+    """f32."""
+    return None if isinstance(value, int | float) and not isinstance(value, bool) else invalid_type(value, "f32")
+
+
+def integer(kind: str) -> Check:
+    """``u8``, ``u32``, ``i32``, ``i64``: in range, or serde's invalid value."""
+    bits = int(kind[1:])
+    low, high = (0, 2**bits - 1) if kind[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+    def check(value: Any) -> str | None:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return invalid_type(value, kind)
+        return None if low <= value <= high else f"invalid value: integer `{value}`, expected {kind}"
+
+    return check
+
+
+def sequence(element: Check) -> Check:
+    """A list whose elements all fit."""
+
+    def check(value: Any) -> str | None:
+        if not isinstance(value, list):
+            return invalid_type(value, "a sequence")
+        return next((said for one in cast("list[Any]", value) if (said := element(one)) is not None), None)
+
+    return check
+
+
+def variant(*names: str) -> Check:
+    """One of these words."""
+
+    def check(value: Any) -> str | None:
+        if not isinstance(value, str):
+            return invalid_type(value, "string or map")
+        listed = ", ".join(f"`{name}`" for name in names)
+        return None if value in names else f"unknown variant `{value}`, expected one of {listed}"
+
+    return check
+
+
+def untagged(enum: str, fits: Callable[[Any], bool]) -> Check:
+    """Several shapes, none of which serde explains."""
+    return lambda value: None if fits(value) else f"data did not match any variant of untagged enum {enum}"
+
+
+def struct(name: str, members: Mapping[str, Check], *, required: tuple[str, ...] = (), closed: bool = False) -> Check:
+    """A nested object; ``closed``: it knows no other members than these."""
+
+    def check(value: Any) -> str | None:
+        if not isinstance(value, dict):
+            return invalid_type(value, f"struct {name}")
+        for member, given in cast("dict[str, Any]", value).items():
+            if member not in members:
+                if closed:
+                    return f"unknown field `{member}`, expected one of {', '.join(f'`{one}`' for one in members)}"
+                continue
+            if (said := members[member](given)) is not None:
+                return said
+        return next((f"missing field `{one}`" for one in required if one not in value), None)
+
+    return check

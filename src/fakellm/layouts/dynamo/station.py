@@ -1,0 +1,161 @@
+"""One running Dynamo: the frontend and a worker behind it as one server; the three steps receive, tell, render.
+
+Routes are a table; an engine route reads its body into an Ask or refuses, and is rendered by the ask's api.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from ...ask import Ask, Request
+from ...emission import EngineRules
+from ...generation import Generation
+from ...message import Rendering
+from ...told import Told
+from ..base import Context, Launch
+from ..common.parsing import AnswerParser, Marks
+from ..common.routing import Route, find
+from ..common.telling import Manner, tell
+from . import answers, chat, completions, hear
+from .answers import Refusal
+from .frame import Frame, frame_of
+from .options import settings_of
+from .spelling import Spelling
+from .traits import Traits
+
+Hears = Callable[[Request, "DynamoStation"], Ask]
+PLANNED = frozenset(("chat", "completions"))
+
+
+class DynamoStation:
+    """A server of one version with its launch options; ``notes``: options that change nothing on this wire."""
+
+    def __init__(self, launch: Launch, traits: Traits) -> None:
+        self.traits = traits
+        self.launch = launch
+        self.settings = settings_of(launch)
+        self.notes = self.settings.notes
+        self.tokenizer = launch.tokenizer
+        self.spelling = Spelling(launch.tokenizer)
+        self._manner = Manner(
+            tokenizer=launch.tokenizer,
+            spelling=self.spelling,
+            rules=EngineRules(holds_prefix=True),
+            context_length=self.settings.max_model_len,
+            flushes=True,
+        )
+
+    @property
+    def parsers(self) -> tuple[str | None, str | None]:
+        """The reasoning and tool parsers: how the model behind the server must write."""
+        return self.settings.reasoning_parser, self.settings.tool_parser
+
+    def receive(self, request: Request, context: Context) -> Ask | Rendering:
+        """An Ask when an engine is needed, else the whole answer."""
+        match = find(ROUTES, request.method, request.path)
+        if match.route is None:
+            if match.allowed:
+                return answers.bare(405, (("allow", ",".join(match.allowed)),))
+            return answers.error(f"Route not found: {request.method} {request.path}", 404)
+        try:
+            return match.route.handler(request, self, context, match.parameters)
+        except Refusal as refusal:
+            return answers.refused(refusal)
+
+    def tell(self, ask: Ask, generations: Sequence[Generation], context: Context) -> Told:
+        """Decode the truth as this server would tell it to this request."""
+        timing = context.timing()
+        due: Callable[[int], float] = timing.due if timing is not None else _at_once
+        return tell(ask, generations, self._manner, parser=self._parser(ask), due=due)
+
+    def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
+        """The answer in the route's words."""
+        frame = frame_of(told, ask, self.launch, self.settings, self.traits, context)
+        return RENDERERS[ask.api](told, frame, self)
+
+    def plan_key(self, ask: Ask) -> Hashable | None:
+        """Answers that show no worker and no clock but ``created`` may be played again (fast path)."""
+        extension: Any = ask.options.get("extension")
+        plain = not extension or (not extension.annotations and not extension.fields)
+        if ask.api not in PLANNED or not plain or len(ask.prompts) != 1 or ask.wants.prompt_logprobs is not None:
+            return None
+        return (ask.api, ask.stream, ask.model, ask.sampling, ask.wants, bool(ask.tools), repr(ask.tool_choice))
+
+    def _parser(self, ask: Ask) -> Callable[[], AnswerParser] | None:
+        """Chat and what is built on it is parsed; calls only where tools were offered and may be called."""
+        if ask.api not in ("chat", "responses", "messages"):
+            return None
+        thinks, calls = self.settings.reasoning_parser is not None, self.settings.tool_parser is not None
+        marks = Marks(think="<think>" if thinks else "", call="<tool_call>" if calls else "")
+        tools = calls and bool(ask.tools) and ask.tool_choice != "none"
+        return lambda: AnswerParser(marks, tools=tools)
+
+
+def _at_once(step: int) -> float:
+    return 0.0
+
+
+def _engine(path: str, hears: Callable[..., Ask]) -> Route:
+    """A route that asks the engine. A body that does not say it is JSON is not read."""
+
+    def handler(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Ask:
+        if not request.headers.get("content-type", "").startswith("application/json"):
+            raise Refusal("Expected request with Content-Type application/json", 415)
+        return hears(request, station.settings, station.traits, station.tokenizer)
+
+    return Route(("POST",), path, handler)
+
+
+def _model_value(station: DynamoStation, name: str, context: Context) -> dict[str, Any]:
+    return {
+        "id": name,
+        "object": "model",
+        "created": int(context.now()),
+        "owned_by": "nvidia",
+        "context_window": station.settings.max_model_len,
+    }
+
+
+def _models(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Rendering:
+    served = station.settings.model or "tiny"
+    return answers.json_answer({"object": "list", "data": [_model_value(station, served, context)]})
+
+
+def _model(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Rendering:
+    hear.check_model(names["name"], station.settings)
+    return answers.json_answer(_model_value(station, names["name"], context))
+
+
+def _health(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Rendering:
+    instance = {
+        "component": "backend",
+        "endpoint": "generate",
+        "namespace": "dynamo",
+        "instance_id": int(context.hex(16), 16),
+        "transport": {"tcp": "127.0.0.1:40000/0/dynamo/backend/generate"},
+        "device_type": "cuda",
+        "request_plane_codec": "msgpack",
+    }
+    endpoints = ["dyn://dynamo.backend.generate"]
+    return answers.json_answer({"status": "healthy", "endpoints": endpoints, "instances": [instance]})
+
+
+def _live(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Rendering:
+    return answers.json_answer({"status": "live", "message": "Service is live"})
+
+
+ROUTES: tuple[Route, ...] = (
+    _engine("/v1/chat/completions", hear.hear_chat),
+    _engine("/v1/completions", hear.hear_completions),
+    Route(("GET",), "/v1/models", _models),
+    Route(("GET",), "/v1/models/{name}", _model),
+    Route(("GET",), "/health", _health),
+    Route(("GET",), "/live", _live),
+)
+
+Renders = Callable[[Told, Frame, DynamoStation], Rendering]
+RENDERERS: Mapping[str, Renders] = {
+    "chat": lambda told, frame, station: chat.render(told, frame),
+    "completions": lambda told, frame, station: completions.render(told, frame, station.spelling),
+}
