@@ -7,24 +7,24 @@ reads the real clock (the server) and takes its ids from a seed or from the syst
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
+from hashlib import blake2b
 from typing import Any
 
 
 class SeededIds:
     """Hex strings that look random, never repeat and depend only on the seed and their ordinal."""
 
-    def __init__(self, seed: int | str) -> None:
-        self._seed = str(seed)
+    def __init__(self, seed: int | str | bytes) -> None:
+        self._seed = seed if isinstance(seed, bytes) else str(seed).encode()
         self._count = 0
 
     def hex(self, digits: int) -> str:
         self._count += 1
         found = ""
         while len(found) < digits:
-            drawn = hashlib.blake2b(f"{self._seed}:{self._count}:{len(found)}".encode(), digest_size=16).hexdigest()
+            drawn = blake2b(b"%b:%d:%d" % (self._seed, self._count, len(found)), digest_size=16).hexdigest()
             found = uuid4_hex(drawn) + found
         return found[-digits:]
 

@@ -140,6 +140,7 @@ class Stage:
         self.faults = tuple(faults)
         self.tokenizer = tokenizer
         self._now = now
+        self._salt = f"{seed}/{name}/".encode()
         self._keeps_plans = plans
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
         self._plans: OrderedDict[Hashable, tuple[Plan | None, Served]] = OrderedDict()
@@ -150,7 +151,7 @@ class Stage:
     def answer(self, request: Request) -> Answer:
         """Answer one request. Never raises for what a request may hold: our own errors become clear 500 bodies."""
         key = self._digest(request)
-        ids = SeededIds(f"{self.seed}/{self.name}/{key.hex()}/{self._ordinal(key)}")
+        ids = SeededIds(b"%b%b/%d" % (self._salt, key, self._ordinal(key)))
         context = RequestContext(self._now, ids)
         known = self._known.get(key)
         if known is not None:

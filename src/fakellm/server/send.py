@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from http import HTTPStatus
 
 from aiohttp import web
+from multidict import CIMultiDict
 
 from ..journal import Exchange
 from ..message import Frame, Wire
 from ..plan import coalesced
+from .pace import Pump
 
 
 class Gone(Exception):
@@ -34,23 +37,19 @@ async def send(request: web.Request, wire: Wire, exchange: Exchange) -> web.Stre
         return await _raw(request, wire, started)
     if wire.stream:
         return await _stream(request, wire, started)
-    await _until(started, max((frame.due_ms for frame in wire.frames), default=0.0))
-    body = wire.frames[0].data if len(wire.frames) == 1 else b"".join(frame.data for frame in wire.frames)
-    response = web.Response(status=wire.status, body=body or None)
-    _put_headers(response, wire.headers)
-    return response
+    if len(wire.frames) == 1:
+        body, due_ms = wire.frames[0].data, wire.frames[0].due_ms
+    else:
+        body = b"".join(frame.data for frame in wire.frames)
+        due_ms = max((frame.due_ms for frame in wire.frames), default=0.0)
+    await _until(started, due_ms)
+    return web.Response(status=wire.status, body=body or None, headers=_headers(wire.headers).copy())
 
 
-def _put_headers(response: web.StreamResponse, headers: Iterable[tuple[str, str]]) -> None:
-    seen: set[str] = set()
-    for name, value in headers:
-        if name in ("transfer-encoding", "content-length"):
-            continue
-        if name in seen:
-            response.headers.add(name, value)
-        else:
-            response.headers[name] = value
-        seen.add(name)
+@lru_cache(maxsize=1024)
+def _headers(headers: tuple[tuple[str, str], ...]) -> CIMultiDict[str]:
+    """The headers without those that frame the body; shared, so copy it."""
+    return CIMultiDict((name, value) for name, value in headers if name not in ("transfer-encoding", "content-length"))
 
 
 def _writes(wire: Wire) -> tuple[Frame, ...]:
@@ -58,24 +57,32 @@ def _writes(wire: Wire) -> tuple[Frame, ...]:
 
 
 async def _stream(request: web.Request, wire: Wire, started: float) -> web.StreamResponse:
-    response = web.StreamResponse(status=wire.status)
-    _put_headers(response, wire.headers)
+    response = web.StreamResponse(status=wire.status, headers=_headers(wire.headers).copy())
     if request.version >= (1, 1):
         response.enable_chunked_encoding()
+    frames = _writes(wire)
+    elapsed_ms = (asyncio.get_running_loop().time() - started) * 1000.0
+    ready = next((place for place, frame in enumerate(frames) if frame.due_ms > elapsed_ms), len(frames))
     sent = 0
+    pump: Pump | None = None
     try:
         await response.prepare(request)
-        for frame in _writes(wire):
-            await _until(started, frame.due_ms)
+        for frame in frames[:ready]:
             if frame.data:
                 await response.write(frame.data)
                 sent += len(frame.data)
+        if ready < len(frames):
+            transport = request.transport
+            if not isinstance(transport, asyncio.Transport):
+                raise ConnectionResetError("the client disconnected")
+            pump = Pump(transport, frames[ready:], started, chunked=bool(response.chunked))
+            await pump.play()
         if wire.cut:
             _hang_up(request)
         else:
             await response.write_eof()
     except (ConnectionError, asyncio.CancelledError) as error:
-        raise Gone(sent) from error
+        raise Gone(sent + (pump.sent if pump is not None else 0)) from error
     return response
 
 

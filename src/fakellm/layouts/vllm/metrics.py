@@ -14,6 +14,7 @@ from ..base import Served
 
 METRICS_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 FINISH_REASONS = ("stop", "length", "abort", "error", "repetition")
+MOST_WAITING = 512
 TOKEN_BUCKETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)
 
 
@@ -25,12 +26,12 @@ class Histogram:
     buckets: Counter[int] = field(default_factory=Counter[int])
     count: int = 0
 
-    def add(self, value: int) -> None:
-        self.total += value
-        self.count += 1
+    def add(self, value: int, times: int = 1) -> None:
+        self.total += value * times
+        self.count += times
         for bound in TOKEN_BUCKETS:
             if value <= bound:
-                self.buckets[bound] += 1
+                self.buckets[bound] += times
 
     def lines(self, name: str, labels: str) -> Iterator[str]:
         yield f"# TYPE {name} histogram"
@@ -46,6 +47,8 @@ class Tally:
     """What a server has served. ``running``: requests in flight."""
 
     running: int = 0
+    waiting: Counter[Served] = field(default_factory=Counter[Served])
+    """Answers not yet added up: adding is left to whoever reads the numbers."""
     prompt_tokens: int = 0
     generation_tokens: int = 0
     finished: Counter[str] = field(default_factory=Counter[str])
@@ -56,18 +59,26 @@ class Tally:
 
     def add(self, served: Served) -> None:
         """Count one engine answer."""
-        self.prompt_tokens += served.prompt_tokens
-        self.generation_tokens += served.completion_tokens
-        self.prompts.add(served.prompt_tokens)
-        self.generations.add(served.completion_tokens)
-        self.samples.add(len(served.finish_reasons))
-        if served.max_tokens is not None:
-            self.limits.add(served.max_tokens)
-        for reason in served.finish_reasons:
-            self.finished[reason or "error"] += 1
+        self.waiting[served] += 1
+        if len(self.waiting) > MOST_WAITING:
+            self._settle()
+
+    def _settle(self) -> None:
+        for served, times in self.waiting.items():
+            self.prompt_tokens += served.prompt_tokens * times
+            self.generation_tokens += served.completion_tokens * times
+            self.prompts.add(served.prompt_tokens, times)
+            self.generations.add(served.completion_tokens, times)
+            self.samples.add(len(served.finish_reasons), times)
+            if served.max_tokens is not None:
+                self.limits.add(served.max_tokens, times)
+            for reason in served.finish_reasons:
+                self.finished[reason or "error"] += times
+        self.waiting.clear()
 
     def to_text(self, model: str, *, sleeping: bool) -> str:
         """The exposition text."""
+        self._settle()
         return "\n".join(self._lines(model, sleeping)) + "\n"
 
     def _lines(self, model: str, sleeping: bool) -> Iterator[str]:

@@ -1,0 +1,122 @@
+"""Paced streams without a task wake-up per token: one shared tick writes whatever is due.
+
+A :class:`Pump` is one stream: its frames, already framed as HTTP chunks, and the transport they go to. The
+:class:`Ticker` keeps pumps in buckets by tick and wakes once per tick that has any; each pump writes all that is due in
+one write and says when it is due next. A frame leaves at most one tick late. Reader too slow: nothing more is written
+until its buffer has drained, so memory stays bounded by what the answer is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import weakref
+from collections.abc import Sequence
+
+from ..message import Frame
+
+TICK_SECONDS = 0.005
+"""How long a frame may be late at most when the machine keeps up: far below what a token takes anywhere."""
+MAX_BUFFERED = 256 * 1024
+"""Bytes that may wait in a transport before its stream pauses."""
+
+
+class Pump:
+    """One paced stream. ``started``: loop time of the request; ``chunked``: frame the bytes as HTTP chunks."""
+
+    def __init__(self, transport: asyncio.Transport, frames: Sequence[Frame], started: float, *, chunked: bool) -> None:
+        self._transport = transport
+        self._frames = frames
+        self._started = started
+        self._chunked = chunked
+        self._next = 0
+        self.sent = 0
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def play(self) -> None:
+        """Until the last frame is written; raises ConnectionResetError when the peer goes away (``sent`` says when)."""
+        if self._frames:
+            ticker_of(asyncio.get_running_loop()).add(self, self.due)
+            await self.done
+
+    @property
+    def due(self) -> float:
+        """Loop time of the next frame."""
+        return self._started + self._frames[self._next].due_ms / 1000.0
+
+    def run(self, now: float) -> float | None:
+        """Write everything that is due; the loop time when to come again, None = over."""
+        if self.done.done():
+            return None
+        if self._transport.is_closing():
+            self.done.set_exception(ConnectionResetError("the client disconnected"))
+            return None
+        if self._transport.get_write_buffer_size() > MAX_BUFFERED:
+            return now + TICK_SECONDS
+        pieces: list[bytes] = []
+        elapsed_ms = (now - self._started) * 1000.0
+        while self._next < len(self._frames) and self._frames[self._next].due_ms <= elapsed_ms:
+            data = self._frames[self._next].data
+            self._next += 1
+            if data:
+                self.sent += len(data)
+                pieces.extend((b"%x\r\n" % len(data), data, b"\r\n") if self._chunked else (data,))
+        if pieces:
+            self._transport.write(b"".join(pieces))
+        if self._next == len(self._frames):
+            self.done.set_result(None)
+            return None
+        return self.due
+
+
+class Ticker:
+    """Wakes pumps at ticks. One per event loop (``ticker_of``)."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, tick: float = TICK_SECONDS) -> None:
+        self._loop = loop
+        self._tick = tick
+        self._buckets: dict[int, list[Pump]] = {}
+        self._ticks: list[int] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._armed = 0
+
+    def add(self, pump: Pump, due: float) -> None:
+        """Run the pump at the first tick from ``due`` (loop time) on."""
+        number = int(due / self._tick) + 1
+        bucket = self._buckets.get(number)
+        if bucket is None:
+            self._buckets[number] = [pump]
+            heapq.heappush(self._ticks, number)
+            if self._timer is None or number < self._armed:
+                self._arm(number)
+        else:
+            bucket.append(pump)
+
+    def _arm(self, number: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._armed = number
+        self._timer = self._loop.call_at(number * self._tick, self._fire)
+
+    def _fire(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        current = int(now / self._tick + 1e-6)
+        while self._ticks and self._ticks[0] <= current:
+            for pump in self._buckets.pop(heapq.heappop(self._ticks)):
+                again = pump.run(now)
+                if again is not None:
+                    self.add(pump, max(again, now))
+        if self._ticks and (self._timer is None or self._ticks[0] < self._armed):
+            self._arm(self._ticks[0])
+
+
+_TICKERS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Ticker] = weakref.WeakKeyDictionary()
+
+
+def ticker_of(loop: asyncio.AbstractEventLoop) -> Ticker:
+    """The ticker of an event loop."""
+    ticker = _TICKERS.get(loop)
+    if ticker is None:
+        ticker = _TICKERS[loop] = Ticker(loop)
+    return ticker
