@@ -29,6 +29,7 @@ NOON = 1_800_000_000.0
 LAYOUT = "vllm-0.32.0"
 LONGEST = 70
 """Lines of a difference that a page shows."""
+_ID = re.compile(r"[0-9a-f]{16,}")
 _RUN = re.compile(r"(.)\1{79,}")
 _ESCAPES = {"\r": "\\r", "\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\x85", "\ufeff": "\\ufeff"}
 
@@ -171,13 +172,15 @@ def show(fault: Fault, parameters: Mapping[str, Any] | None = None, layout: str 
 
 
 def lines(wire: Wire) -> list[str]:
-    """An answer for people: status, headers, packets; JSON broken before each member, odd characters as escapes."""
+    """An answer for people: status, headers, packets; JSON broken before each member, odd characters as escapes,
+    and one random id for all."""
     shown = [f"HTTP {wire.status}", *(f"{name}: {value}" for name, value in wire.headers), ""]
     for frame in wire.frames:
         due = f"after {frame.due_ms:g} ms" if frame.due_ms else "at once"
         text = frame.data.decode("utf-8", "backslashreplace")
         if "\x00" in text or any(ord(letter) < 9 for letter in text):
             text = f"<{len(frame.data)} bytes: {frame.data[:16].hex()}...>"
+        text = _ID.sub("0123456789abcdef", text)
         text = _RUN.sub(lambda run: f"{run[1] * 3}...({len(run[0])} times)", text)
         for odd, escape in _ESCAPES.items():
             text = text.replace(odd, escape)

@@ -135,7 +135,7 @@ class Event(Parameters):
 
 def _broken_off(rendering: Rendering, context: FaultContext[Event], *, done: bool) -> Rendering:
     """The stream up to an event, then an error."""
-    if not rendering.stream or not rendering.messages:
+    if not rendering.stream or any(message.kind == "error" for message in rendering.messages):
         return rendering
     given = context.parameters
     spoken = [number for number, message in enumerate(rendering.messages) if message.kind != "done"]

@@ -68,8 +68,8 @@ class Every(Parameters):
 def sse_comments(wire: Wire, context: FaultContext[Every]) -> Wire:
     """Comments and keep-alives stand between the events, also before the first.
 
-    Why: vLLM sends ``: keep-alive`` with --sse-keep-alive-interval (0.32.0, captured), OpenRouter sends ``:
-    PROCESSING``. Right: lines that begin with a colon are ignored.
+    Why: vLLM sends ``: keep-alive`` with --sse-keep-alive-interval (0.32.0, captured), OpenRouter ``: PROCESSING``.
+    Right: lines that begin with a colon are ignored.
     Breaks: rllm-model-gateway 0.1.0 passes them on with half of their line ends (measured).
     """
     return _between(wire, context.parameters.every, b": keep-alive\n\n")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 import weakref
 from collections.abc import Sequence
 
@@ -17,6 +18,8 @@ from ..message import Frame
 
 TICK_SECONDS = 0.005
 """How long a frame may be late at most when the machine keeps up: far below what a token takes anywhere."""
+ROUNDING = 1e-6
+"""Clock readings this close (in ticks, or ms) count as the same moment."""
 MAX_BUFFERED = 256 * 1024
 """Bytes that may wait in a transport before its stream pauses."""
 
@@ -54,7 +57,7 @@ class Pump:
         if self._transport.get_write_buffer_size() > MAX_BUFFERED:
             return now + TICK_SECONDS
         pieces: list[bytes] = []
-        elapsed_ms = (now - self._started) * 1000.0
+        elapsed_ms = (now - self._started) * 1000.0 + ROUNDING
         while self._next < len(self._frames) and self._frames[self._next].due_ms <= elapsed_ms:
             data = self._frames[self._next].data
             self._next += 1
@@ -82,7 +85,9 @@ class Ticker:
 
     def add(self, pump: Pump, due: float) -> None:
         """Run the pump at the first tick from ``due`` (loop time) on."""
-        number = int(due / self._tick) + 1
+        self._put(pump, math.ceil(due / self._tick - ROUNDING))
+
+    def _put(self, pump: Pump, number: int) -> None:
         bucket = self._buckets.get(number)
         if bucket is None:
             self._buckets[number] = [pump]
@@ -101,12 +106,12 @@ class Ticker:
     def _fire(self) -> None:
         self._timer = None
         now = self._loop.time()
-        current = int(now / self._tick + 1e-6)
+        current = math.floor(now / self._tick + ROUNDING)
         while self._ticks and self._ticks[0] <= current:
             for pump in self._buckets.pop(heapq.heappop(self._ticks)):
                 again = pump.run(now)
                 if again is not None:
-                    self.add(pump, max(again, now))
+                    self._put(pump, max(math.ceil(again / self._tick - ROUNDING), current + 1))
         if self._ticks and (self._timer is None or self._ticks[0] < self._armed):
             self._arm(self._ticks[0])
 

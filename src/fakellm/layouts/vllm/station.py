@@ -23,9 +23,9 @@ from .chat_api import CHAT
 from .completions_api import COMPLETIONS
 from .launch import Settings, settings_of
 from .messages import MESSAGES
+from .parsers import strict_tools
 from .parsing import notes_of, parser_of
 from .responses import RESPONSES
-from .parsers import strict_tools
 from .route import Route, allowed, matching
 from .routes import ROUTES
 from .scores import Speller

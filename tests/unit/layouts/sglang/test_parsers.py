@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ def joined(parts: list[Part]) -> dict[str, Any]:
 def pushed(machine: AnswerParser, text: str, cuts: list[int]) -> list[Part]:
     places = [0, *sorted({min(cut, len(text)) for cut in cuts}), len(text)]
     parts: list[Part] = []
-    for start, stop in zip(places, places[1:], strict=False):
+    for start, stop in pairwise(places):
         parts += machine.push(text[start:stop], finished=stop == len(text), aborted=False)
     return parts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ def completion(text: str, **more: Any) -> Request:
     return post("/v1/completions", {"prompt": text, **COMPLETION, **more})
 
 
-REQUESTS: dict[str, Any] = {
+REQUESTS: dict[str, Callable[[str], Request]] = {
     "native": lambda text: native(text, return_prompt_token_ids=True),
     "native stream": lambda text: native(text, stream=True),
     "native n": lambda text: native(text, sampling_params={"n": 2, "max_new_tokens": 4}),

@@ -116,11 +116,12 @@ class TestState:
 
     def test_pause_and_continue(self) -> None:
         playing = server()
+        station: Any = playing.station
         paused = told(playing, post("/pause_generation", {}))
         assert "Generation paused successfully." == paused["message"]
-        assert playing.station.state.paused
+        assert station.state.paused
         told(playing, post("/continue_generation", {}))
-        assert not playing.station.state.paused
+        assert not station.state.paused
 
     def test_servers_do_not_share_their_state(self) -> None:
         first, second = server(), server()

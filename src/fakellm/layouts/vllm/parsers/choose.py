@@ -108,13 +108,7 @@ def make_reasoning(
         return Thinking(tokenizer, any_close=rules.any_close, bare="content")
     if rules.qwen3 == "opened":
         return OpenedThinking(tokenizer, enabled=asked.thinking)
-    return Qwen3Reasoning(
-        tokenizer,
-        enabled=asked.thinking,
-        turns=rules.turns,
-        strips=rules.strips_values,
-        counts_marks=rules.counts == "marks",
-    )
+    return Qwen3Reasoning(tokenizer, rules, enabled=asked.thinking)
 
 
 def make_tools(
@@ -124,13 +118,8 @@ def make_tools(
     if not name:
         return None
     if name in GRAMMAR_TOOLS:
-        return Qwen3Tools(
-            tokenizer,
-            asked.schemas,
-            alone=alone and rules.keeps_marks_alone,
-            strips=rules.strips_values,
-            suppressed=asked.choice == "none" and asked.tools,
-        )
+        none = asked.choice == "none" and asked.tools
+        return Qwen3Tools(tokenizer, rules, asked.schemas, alone=alone, none=none)
     return OldHermes(tokenizer, exact=rules.exact_hermes) if rules.old_hermes else Hermes()
 
 

@@ -43,6 +43,13 @@ class ParserRules:
     """A tool parser without reasoning parser lets reasoning marks through (0.32)."""
     drops_incomplete: bool = True
     """Incomplete tool markup is dropped from whole answers as from streams (0.32)."""
+    drops_specials: bool = True
+    """The grammar drops every special token that it does not know, from whole answers too (from 0.28); before, only
+    the ids of ``<eos>`` and the like, from streams."""
+    leaves_out_calls: bool = True
+    """tool_choice none: the grammar leaves calls out (from 0.28); before, they are content."""
+    later_first: bool = False
+    """Content that waited behind a call's mark comes before the step's own (up to 0.28)."""
     hides_reasoning: str = "always"
     """include_reasoning: false in streams: ``never`` looked at (up to 0.20.2), ``reasoning`` (0.24: where there is
     some), ``always`` (from 0.28: the member is null on every delta)."""
@@ -63,12 +70,15 @@ RULES_0_28 = replace(
     rest_without_tools=False,
     keeps_marks_alone=False,
     drops_incomplete=False,
+    later_first=True,
 )
 RULES_0_24 = replace(
     RULES_0_28,
     required="brackets",
     strips_values=True,
     flushes_always=False,
+    drops_specials=False,
+    leaves_out_calls=False,
     hides_reasoning="reasoning",
     named_empty=False,
     counts="marks",

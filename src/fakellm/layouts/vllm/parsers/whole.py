@@ -35,7 +35,7 @@ def read_whole(
     if asked.choice == "required" and forced_json:
         return Whole(thought, None, required_calls(content or ""))
     if tools is None or asked.choice == "none":
-        if tools is not None and grammar:
+        if tools is not None and grammar and rules.leaves_out_calls:
             return Whole(thought, tools.whole(content or "")[1])
         return Whole(thought, content)
     calls, rest = tools.whole(content or "")

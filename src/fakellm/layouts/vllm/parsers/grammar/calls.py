@@ -32,12 +32,16 @@ class _Slot:
 
 class Calls:
     """The deltas of one answer. ``strips``: values lose all blanks around them (0.24), not only the newlines of the
-    template. ``suppressed``: tool choice is none, calls are left out."""
+    template. ``suppressed``: tool choice is none, calls are left out. ``later_first``: text that waited behind a call's
+    mark precedes the step's own, even where it came after it (up to 0.28)."""
 
-    def __init__(self, schemas: Schemas, *, strips: bool = False, suppressed: bool = False) -> None:
+    def __init__(
+        self, schemas: Schemas, *, strips: bool = False, suppressed: bool = False, later_first: bool = False
+    ) -> None:
         self._schemas = schemas
         self._strips = strips
         self._suppressed = suppressed
+        self._later_first = later_first
         self._slots: list[_Slot] = []
         self._later = ""
         self._shown = False
@@ -77,6 +81,8 @@ class Calls:
                 self._call_event(event, calls)
         calls = _merged(calls)
         if self._later and (not seen_call or not calls):
+            if self._later_first:
+                carried = self._later
             content = [carried, *content, self._later[len(carried) :]]
             self._later = ""
         return _delta(self._content("".join(content), finished), reasoning, calls)

@@ -60,6 +60,7 @@ MARKS = {
 }
 BY_ID = ("THINK", "THINK_END", "TOOL", "TOOL_END")
 """Marks that are tokens of their own: where ids are given, only the id counts, their text is content."""
+FILLERS = (b"<eos>", b"<bos>", b"<pad>", b"<unk>", b"<mask>")
 
 Change = tuple[State, tuple[Kind, ...]]
 CHANGES: dict[tuple[State, str], Change] = {
@@ -94,19 +95,33 @@ SHOWN = {
 
 class Machine:
     """One pass over one answer. ``thinks``: the answer begins as reasoning (unless started elsewhere). ``keeps_think``:
-    reasoning marks are plain content (a tool parser without a reasoning parser, from 0.32)."""
+    reasoning marks are plain content (a tool parser without a reasoning parser, from 0.32). ``drops_specials``: other
+    special tokens are dropped (from 0.28); else only the ids of ends and fillers are."""
 
     def __init__(
-        self, tokenizer: Tokenizer, start: State, *, skips_tools: bool = False, keeps_think: bool = False
+        self,
+        tokenizer: Tokenizer,
+        start: State,
+        *,
+        skips_tools: bool = False,
+        keeps_think: bool = False,
+        drops_specials: bool = True,
     ) -> None:
         known = {text.encode() for text in MARKS.values()}
         ids = {tokenizer.id_of(MARKS[mark].encode()): mark for mark in BY_ID}
-        dropped = {token_id for token_id in tokenizer.special_ids if tokenizer.piece(token_id) not in known}
+        dropped: set[int] = set()
+        removed: set[int] = set()
+        if drops_specials:
+            dropped = {token_id for token_id in tokenizer.special_ids if tokenizer.piece(token_id) not in known}
+        else:
+            removed = {tokenizer.id_of(filler) for filler in FILLERS} - {None} | set(tokenizer.eos_ids)
         marks = {token_id: mark for token_id, mark in ids.items() if token_id is not None}
         marks.update(dict.fromkeys(dropped, DROP))
         texts = sorted(tokenizer.piece(token_id).decode("utf-8", "replace") for token_id in dropped)
         self._strict = frozenset(marks.values())
-        self._scanner = Scanner(marks, lambda token_id: tokenizer.decode([token_id], skip_special_tokens=False))
+        self._scanner = Scanner(
+            marks, lambda token_id: tokenizer.decode([token_id], skip_special_tokens=False), removed=removed
+        )
         self._lexer = Lexer(MARKS, texts)
         self._skips_tools = skips_tools
         self._keeps_think = keeps_think

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from .....tokenizer import Tokenizer
 from ..deltas import Delta
+from ..rules import ParserRules
 from ..stream import Step
 from ..thinking import between
 from .calls import Calls, Schemas
@@ -17,28 +18,25 @@ TURNS = ("<|im_start|>", "<|im_end|>")
 class Qwen3Reasoning:
     """The reasoning parser: tool calls stay in the content, but a tool call ends the reasoning.
 
-    ``enabled``: the chat template's enable_thinking. ``turns``: a prompt is only searched back to the last turn (0.32).
-    ``counts_marks``: reasoning tokens are those between the marks (0.24), not those that the stream showed."""
+    ``enabled``: the chat template's enable_thinking."""
 
-    def __init__(
-        self, tokenizer: Tokenizer, *, enabled: bool, turns: bool, strips: bool, counts_marks: bool = False
-    ) -> None:
+    def __init__(self, tokenizer: Tokenizer, rules: ParserRules, *, enabled: bool) -> None:
         self._tokenizer = tokenizer
+        self._rules = rules
         self._enabled = enabled
-        self._turns = turns
-        self._counts_marks = counts_marks
-        self._strips = strips
+        self._turns = rules.turns
         self._marks = {
             mark: tokenizer.id_of(mark.encode()) for mark in ("<think>", "</think>", "<tool_call>", "</tool_call>")
         }
         self._turn_ids = {tokenizer.id_of(turn.encode()) for turn in TURNS} - {None}
         self._machine = self._fresh()
-        self._calls = Calls({}, strips=strips)
+        self._calls = Calls({}, later_first=rules.later_first)
         self._streamed = False
 
     def _fresh(self, *, skips_tools: bool = True) -> Machine:
         start = State.REASONING if self._enabled else State.CONTENT
-        return Machine(self._tokenizer, start, skips_tools=skips_tools)
+        specials = self._rules.drops_specials
+        return Machine(self._tokenizer, start, skips_tools=skips_tools, drops_specials=specials)
 
     @property
     def confirmed_end(self) -> bool:
@@ -96,7 +94,7 @@ class Qwen3Reasoning:
         return self._calls.delta(self._machine.finish(), finished=True)
 
     def count(self, ids: Sequence[int]) -> int:
-        if self._counts_marks:
+        if self._rules.counts == "marks":
             return between(ids, self._marks["<think>"], self._marks["</think>"])
         if self._streamed:
             return self._machine.reasoning_tokens
@@ -110,20 +108,33 @@ class Qwen3Reasoning:
 
 class Qwen3Tools:
     """The tool parser: it is given what follows the reasoning. ``alone``: there is no reasoning parser, its marks are
-    content (0.32)."""
+    content (0.32). ``none``: tools were given, but tool_choice is none."""
 
-    def __init__(self, tokenizer: Tokenizer, schemas: Schemas, *, alone: bool, strips: bool, suppressed: bool) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, rules: ParserRules, schemas: Schemas, *, alone: bool, none: bool
+    ) -> None:
         self.sent: list[str] = []
         self._tokenizer = tokenizer
+        self._rules = rules
         self._schemas = schemas
-        self._alone = alone
-        self._strips = strips
-        self._suppressed = suppressed
+        self._keeps_think = alone and rules.keeps_marks_alone
+        self._suppressed = none and rules.leaves_out_calls
+        self._skips_tools = none and not rules.leaves_out_calls
         self._machine, self._calls = self._fresh()
 
     def _fresh(self) -> tuple[Machine, Calls]:
-        machine = Machine(self._tokenizer, State.CONTENT, keeps_think=self._alone)
-        return machine, Calls(self._schemas, strips=self._strips, suppressed=self._suppressed)
+        rules = self._rules
+        machine = Machine(
+            self._tokenizer,
+            State.CONTENT,
+            skips_tools=self._skips_tools,
+            keeps_think=self._keeps_think,
+            drops_specials=rules.drops_specials,
+        )
+        calls = Calls(
+            self._schemas, strips=rules.strips_values, suppressed=self._suppressed, later_first=rules.later_first
+        )
+        return machine, calls
 
     @property
     def begun(self) -> bool:

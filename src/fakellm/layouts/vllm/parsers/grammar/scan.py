@@ -6,7 +6,7 @@ characters). A mark whose text has not come yet waits for it, and text before it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from .lex import DROP
@@ -33,10 +33,13 @@ Item = Piece | Found
 
 
 class Scanner:
-    """``marks``: id -> mark; ``decode``: the text of one id."""
+    """``marks``: id -> mark; ``decode``: the text of one id; ``removed``: ids that vanish with their text (0.24)."""
 
-    def __init__(self, marks: Mapping[int, str], decode: Callable[[int], str]) -> None:
+    def __init__(
+        self, marks: Mapping[int, str], decode: Callable[[int], str], *, removed: Collection[int] = frozenset()
+    ) -> None:
         self._marks = marks
+        self._removed = removed
         self._decode = decode
         self.clear()
 
@@ -51,7 +54,7 @@ class Scanner:
 
     def knows(self, ids: Sequence[int]) -> bool:
         """Is one of the ids a mark?"""
-        return any(token_id in self._marks for token_id in ids)
+        return any(token_id in self._marks or token_id in self._removed for token_id in ids)
 
     def scan(self, text: str, ids: Sequence[int]) -> list[Item]:
         ready: list[Item] = []
@@ -69,7 +72,8 @@ class Scanner:
         if not text:
             self._wait_for(items)
             return ready
-        return [*ready, *self._placed(text, items)]
+        text = self._without_removed(text, ids)
+        return [*ready, *self._placed(text, items)] if text else [*ready, *items]
 
     def flush(self) -> list[Item]:
         """The end: marks that still wait are as good as come."""
@@ -88,6 +92,8 @@ class Scanner:
         items: list[Item] = []
         texts: list[str] = []
         for token_id in ids:
+            if token_id in self._removed:
+                continue
             mark = self._marks.get(token_id)
             if mark is None:
                 texts.append(self._decode(token_id))
@@ -97,6 +103,12 @@ class Scanner:
             items.append(Found(mark, self._decode(token_id)))
         items.extend(_joined(texts))
         return items
+
+    def _without_removed(self, text: str, ids: Sequence[int]) -> str:
+        for token_id in ids:
+            if token_id in self._removed:
+                text = text.replace(self._decode(token_id), "", 1)
+        return text
 
     def _wait_for(self, items: Sequence[Item]) -> None:
         """No text came: marks wait, so that nothing changes before the text that precedes them."""
