@@ -86,8 +86,8 @@ class TestPump:
         assert [b"0;", b"1;"] == transport.written
         assert pump.done.done()
 
-    async def test_what_is_due_together_is_one_write(self) -> None:
-        loop, transport, _ = await started(20, 20.5, 21)
+    async def test_what_is_due_within_a_tick_is_one_write(self) -> None:
+        loop, transport, _ = await started(20.5, 21, 22)
 
         loop.advance(0.03)
 
