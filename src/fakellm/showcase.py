@@ -179,7 +179,7 @@ def lines(wire: Wire) -> list[str]:
         due = f"after {frame.due_ms:g} ms" if frame.due_ms else "at once"
         text = frame.data.decode("utf-8", "backslashreplace")
         if "\x00" in text or any(ord(letter) < 9 for letter in text):
-            text = f"<{len(frame.data)} bytes: {frame.data[:16].hex()}...>"
+            text = f"<bytes that are no text: {frame.data[:3].hex(' ')} ...>"
         text = _ID.sub("0123456789abcdef", text)
         text = _RUN.sub(lambda run: f"{run[1] * 3}...({len(run[0])} times)", text)
         for odd, escape in _ESCAPES.items():

@@ -45,7 +45,7 @@ class TestNumber:
         assert [[11], [11, 12, 13], [11, 12, 13, 2]] == by_step(changed)
 
     def test_cumulative_makes_no_sense_in_whole_answers(self) -> None:
-        with pytest.raises(FaultError, match="completion-ids-cumulative.*not a stream"):
+        with pytest.raises(FaultError, match=r"completion-ids-cumulative.*not a stream"):
             distorted("completion-ids-cumulative", told())
 
     def test_without_the_end_token(self) -> None:

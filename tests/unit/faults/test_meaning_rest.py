@@ -54,7 +54,7 @@ class TestFlags:
 
     @pytest.mark.parametrize("body", [{}, {"logprobs": None}, {"logprobs": False}])
     def test_a_flag_that_was_not_sent_cannot_be_ignored(self, body: dict[str, Any]) -> None:
-        with pytest.raises(FaultError, match="logprobs-ignored.*does not send logprobs"):
+        with pytest.raises(FaultError, match=r"logprobs-ignored.*does not send logprobs"):
             heard_with("logprobs-ignored", body)
 
     def test_the_faults_after_it_see_what_the_server_heard(self) -> None:
