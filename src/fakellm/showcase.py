@@ -29,7 +29,7 @@ NOON = 1_800_000_000.0
 LAYOUT = "vllm-0.32.0"
 LONGEST = 70
 """Lines of a difference that a page shows."""
-_ID = re.compile(r"[0-9a-f]{16,}")
+_ID = re.compile(r"(?<![.0-9a-f])(?=[0-9]*[a-f])[0-9a-f]{16,}")
 _RUN = re.compile(r"(.)\1{79,}")
 _ESCAPES = {"\r": "\\r", "\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\x85", "\ufeff": "\\ufeff"}
 
