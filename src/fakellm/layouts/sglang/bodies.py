@@ -81,3 +81,5 @@ def _parse(data: bytes, traits: Traits) -> tuple[Any, Error | None]:
         return None, error("json_invalid", ("body", wrong.pos), "JSON decode error", {}, {"error": wrong.msg})
     except UnicodeDecodeError:
         return None, error("json_invalid", ("body", 0), "JSON decode error", {}, {"error": "invalid utf-8"})
+    except (ValueError, RecursionError) as wrong:  # numbers of thousands of digits, nesting without end
+        return None, error("json_invalid", ("body", 0), "JSON decode error", {}, {"error": str(wrong)})

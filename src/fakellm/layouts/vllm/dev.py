@@ -199,7 +199,7 @@ def abort_requests(request: Request, running: Running, context: Context, paramet
     """How many were named; without names all that are in flight (none: answers here leave as soon as they are due)."""
     try:
         body: Any = json.loads(request.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return detail_answer(400, "Invalid JSON format")
     if not isinstance(body, dict):
         return detail_answer(400, "Request body must be a JSON object")
@@ -259,6 +259,9 @@ def _body(request: Request, running: Running, *, empty: bool = False) -> Body | 
         return {}
     try:
         body: Any = json.loads(request.body)
+    except RecursionError:
+        problem = error_value("There was an error parsing the body", "Bad Request", None, 400)
+        return json_answer(problem, status=400)
     except ValueError as problem:
         flaw = Flaw(
             "json_invalid", ("body", getattr(problem, "pos", 0)), "JSON decode error", {}, {"error": _words(problem)}

@@ -41,7 +41,7 @@ def read_whole(
     calls, rest = tools.whole(content or "")
     if calls:
         return Whole(thought, rest if rest and rest.strip() else None, calls)
-    if asked.forced and not (content or "").strip():
+    if asked.forced and rules.named_empty and not (content or "").strip():
         return Whole(thought, None)
     if grammar and rules.drops_incomplete:
         return Whole(thought, rest or None)

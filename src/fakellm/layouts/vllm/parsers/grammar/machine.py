@@ -123,7 +123,7 @@ class Machine:
             marks, lambda token_id: tokenizer.decode([token_id], skip_special_tokens=False), removed=removed
         )
         self._lexer = Lexer(MARKS, texts)
-        self._skips_tools = skips_tools
+        self.skips_tools = skips_tools
         self._keeps_think = keeps_think
         self.state = start
         self.reasoning_tokens = 0
@@ -180,7 +180,7 @@ class Machine:
         if self._keeps_think and mark in ("THINK", "THINK_END"):
             return self._shown(text, tokens)
         after, kinds = change
-        if self._skips_tools and mark in TOOL_MARKS:
+        if self.skips_tools and mark in TOOL_MARKS:
             if Kind.REASONING_END in kinds:
                 self.state = State.CONTENT
                 return [Event(Kind.REASONING_END, text, self._call), Event(Kind.TEXT, text, self._call)]

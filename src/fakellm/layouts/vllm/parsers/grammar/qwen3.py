@@ -91,6 +91,7 @@ class Qwen3Reasoning:
         return list(ids)
 
     def finish(self) -> Delta | None:
+        self._machine.skips_tools = self._rules.flushes_always  # 0.24 forgets that the tools are not its own here
         return self._calls.delta(self._machine.finish(), finished=True)
 
     def count(self, ids: Sequence[int]) -> int:
