@@ -17,10 +17,11 @@ from ..base import Context, Launch
 from ..common.parsing import AnswerParser, Marks
 from ..common.routing import Route, find
 from ..common.telling import Manner, tell
-from . import answers, chat, completions, hear
+from . import answers, chat, completions, hear, responses
 from .answers import Refusal
 from .frame import Frame, frame_of
 from .options import settings_of
+from .responses_hear import hear_responses
 from .spelling import Spelling
 from .traits import Traits
 
@@ -148,6 +149,7 @@ def _live(request: Request, station: DynamoStation, context: Context, names: Map
 ROUTES: tuple[Route, ...] = (
     _engine("/v1/chat/completions", hear.hear_chat),
     _engine("/v1/completions", hear.hear_completions),
+    _engine("/v1/responses", hear_responses),
     Route(("GET",), "/v1/models", _models),
     Route(("GET",), "/v1/models/{name}", _model),
     Route(("GET",), "/health", _health),
@@ -157,5 +159,6 @@ ROUTES: tuple[Route, ...] = (
 Renders = Callable[[Told, Frame, DynamoStation], Rendering]
 RENDERERS: Mapping[str, Renders] = {
     "chat": lambda told, frame, station: chat.render(told, frame),
+    "responses": lambda told, frame, station: responses.render(told, frame),
     "completions": lambda told, frame, station: completions.render(told, frame, station.spelling),
 }

@@ -24,7 +24,6 @@ class ResponseScores:
     carried: bool = False
     cap: int | None = None
     tool_only: str = "drop"
-    leaks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +81,5 @@ VARIANTS: tuple[Traits, ...] = (
         "-tools-refused",
         ResponseScores(carried=True, tool_only="refuse"),
         "; scores together with tools are refused with 400, because a tool-only answer has no place for them",
-    ),
-    _scored(
-        "-leaking",
-        ResponseScores(carried=True, leaks=True),
-        "; scores of tokens behind the message's end are told on the message",
     ),
 )

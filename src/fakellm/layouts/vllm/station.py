@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...ask import Ask, Request
+from ...errors import TokenizerError
 from ...generation import Generation
 from ...message import Rendering
 from ...plan import ROOMY_TOKENS
@@ -18,7 +19,7 @@ from ...told import Told
 from ..base import Context, Launch, Served
 from .api import Api, Handler, Running
 from .batch_api import BATCH
-from .bodies import detail_answer, json_answer
+from .bodies import detail_answer, error_value, json_answer
 from .chat_api import CHAT
 from .completions_api import COMPLETIONS
 from .launch import Settings, settings_of
@@ -105,7 +106,10 @@ class Station:
                 return detail_answer(405, "Method Not Allowed", (("allow", ", ".join(allow)),))
             return detail_answer(404, "Not Found")
         route, parameters = found
-        return route.handler(request, running, context, parameters)
+        try:
+            return route.handler(request, running, context, parameters)
+        except TokenizerError as problem:  # text that no tokenizer takes: half of a surrogate pair
+            return json_answer(error_value(problem.message, "BadRequestError", None, 400), status=400)
 
     def tell(self, ask: Ask, generations: Sequence[Generation], context: Context) -> Told:
         timing = context.timing()
