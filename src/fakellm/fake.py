@@ -47,6 +47,7 @@ class Fake:
         self.mounted: dict[str, Stage] = {}
         self.journal = journal or Journal()
         self.now = now
+        self.in_flight = 0
 
     def mount(self, token: str, stage: Stage) -> None:
         """Serve ``/c/<token>/...`` from this stage until ``unmount``."""
@@ -67,6 +68,7 @@ class Fake:
             answer = Answer(problem_wire(404, problem, "unknown_scenario"), problem=problem)
         else:
             answer = stage.answer(addressed.request)
+        self.in_flight += 1
         if isinstance(stage, Stage):
             stage.in_flight(1)
         exchange.wire = answer.wire
@@ -79,6 +81,7 @@ class Fake:
 
     def ended(self, exchange: Exchange, finished_ms: float | None) -> None:
         """The last byte of an answer left (None: the peer went away before)."""
+        self.in_flight -= 1
         if isinstance(exchange.stage_object, Stage):
             exchange.stage_object.in_flight(-1)
         self.journal.finish(exchange, finished_ms)

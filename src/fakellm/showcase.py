@@ -83,6 +83,7 @@ def _completions(name: str, *parts: Mapping[str, Any], **more: Any) -> Situation
     return Situation(name, "completions", "/v1/completions", body, **more)
 
 
+TOKENS_IN = {"token_ids": [71, 3472, 471], "sampling_params": {"logprobs": 1}, "return_token_ids": True}
 PROMPT_SCORES = {"logprob_start_len": 0, "top_logprobs_num": 2}
 _CALL = {"tool_calls": [{"name": "add", "arguments": {"a": 2, "b": 2}}, {"name": "add", "arguments": {"a": 1, "b": 0}}]}
 _TWO = {"choices": [{"text": "Hé."}, {"text": "You there."}]}

@@ -224,7 +224,8 @@ class Stage:
         )
 
     def _send(self, played: Played, context: Context) -> Wire:
-        rendering = played.distortion.rendering(self.station.render(played.told, played.heard, context))
+        rendering = self.station.render(played.told, played.heard, context)
+        rendering = played.distortion.rendering(rendering, played.told)
         return played.distortion.wire(_plain_wire(rendering))
 
     def healthy(self, played: Played, context: Context | None = None) -> Told:

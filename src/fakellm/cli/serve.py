@@ -39,6 +39,9 @@ Words after -- are the vendor's own launch options."""
 @click.option("--fault", "faults", multiple=True, help="A fault on every answer (may be given more than once).")
 @click.option("--journal", type=click.Path(path_type=Path), help="Append every exchange to this JSON-lines file.")
 @click.option("--max-body-mb", type=click.IntRange(1, 1024), default=32, show_default=True, help="Larger bodies: 413.")
+@click.option(
+    "--max-in-flight", type=click.IntRange(1), default=20_000, show_default=True, help="More requests at once: 429."
+)
 @click.option("--fail-on-unmatched", is_flag=True, help="End with exit code 1 when a request found no reply.")
 @click.option("-q", "--quiet", is_flag=True, help="No talk on stderr.")
 @click.argument("vendor_options", nargs=-1, type=click.UNPROCESSED)
@@ -57,6 +60,7 @@ def serve(
     faults: tuple[str, ...],
     journal: Path | None,
     max_body_mb: int,
+    max_in_flight: int,
     fail_on_unmatched: bool,
     quiet: bool,
     vendor_options: tuple[str, ...],
@@ -107,6 +111,7 @@ def serve(
         admin_port,
         None if is_loopback(host) and admin_token is None else admin_token,
         max_body_mb * 1024 * 1024,
+        max_in_flight,
     )
     try:
         run_forever(house, bound)

@@ -24,6 +24,7 @@ from ..ask import Ask
 from ..errors import FaultError
 from ..layouts.base import Accessor, Layout
 from ..message import Rendering, Wire
+from ..reading.places import API_PLACES
 from ..tokenizer import Tokenizer
 from ..told import Told
 
@@ -71,7 +72,11 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class FaultContext(Generic[P_co]):
-    """What a fault may look at besides its subject. ``ordinal``: how many requests the reply served before this one."""
+    """What a fault may look at besides its subject.
+
+    ``ordinal``: how many requests the reply served before this one. ``told``: what the rendering was made from, where a
+    layout fault must tell something that the layout leaves out; None before there is any.
+    """
 
     ask: Ask
     layout: Layout
@@ -79,6 +84,7 @@ class FaultContext(Generic[P_co]):
     parameters: P_co
     ordinal: int = 0
     tokenizer: Tokenizer | None = None
+    told: Told | None = None
 
     def accessors(self, value: str) -> tuple[Accessor, ...]:
         """Where the layout puts a value in this api and mode."""
@@ -166,8 +172,14 @@ on_wire = Maker[Wire]("wire")
 
 
 def accessors_of(ask: Ask, layout: Layout, value: str) -> tuple[Accessor, ...]:
-    """Where a layout puts a value for the api and mode of a request; empty = nowhere."""
-    return tuple(place for place in layout.accessors.get((ask.api, ask.stream), ()) if place.value == value)
+    """Where a layout puts a value for the api and mode of a request; empty = nowhere.
+
+    An API that the layout's table does not speak of has its values where the API itself keeps them.
+    """
+    listed = layout.accessors.get((ask.api, ask.stream))
+    if listed is None:
+        listed = API_PLACES.get((ask.api, ask.stream), ())
+    return tuple(place for place in listed if place.value == value)
 
 
 def out_of_range(what: str, at: int, length: int) -> FaultError:

@@ -62,19 +62,20 @@ class Distortion:
     def told(self, told: Told) -> Told:
         return self._apply("told", told)
 
-    def rendering(self, rendering: Rendering) -> Rendering:
-        return self._apply("rendering", rendering)
+    def rendering(self, rendering: Rendering, told: Told | None = None) -> Rendering:
+        """``told``: what it was rendered from; without it faults know only what the layout shows."""
+        return self._apply("rendering", rendering, told)
 
     def wire(self, wire: Wire) -> Wire:
         return self._apply("wire", wire)
 
-    def _apply(self, hook: Hook, subject: Any) -> Any:
+    def _apply(self, hook: Hook, subject: Any, told: Told | None = None) -> Any:
         for active in self.active:
             fault = active.call.fault
             if fault.hook != hook:
                 continue
             # A fresh generator each time: applying the same Distortion twice gives the same bytes twice.
-            context = replace(active.context, rng=_copy(active.context.rng))
+            context = replace(active.context, rng=_copy(active.context.rng), told=told)
             try:
                 subject = fault.distort(subject, context)
             except FakellmError as problem:

@@ -13,12 +13,21 @@ from ..layouts.base import Accessor
 from ..message import Rendering
 from ..reading.paths import steps
 from .base import NULL, FaultContext, OnChoice, on_rendering
-from .bodies import DROP, Way, change_at, holder_way, ids_way, list_way
+from .bodies import DROP, Way, change, change_at, holder_way, ids_way, list_way, map_bodies
 from .where import asks_completion_ids, asks_logprobs, asks_prompt_ids
 
 PROMPT = ("prompt_token_ids",)
 COMPLETION = ("completion_token_ids",)
 LOGPROBS = ("logprobs",)
+
+
+RESPONSES_REPEATS = (
+    "logprobs",
+    "part.logprobs",
+    "item.content[].logprobs",
+    "response.output[].content[].logprobs",
+)
+"""Where streams of the Responses API tell scores once more, after the deltas."""
 
 
 def _set(
@@ -31,7 +40,14 @@ def _set(
     """Put something else at every place of a value."""
     for accessor in context.accessors(value):
         rendering = change_at(rendering, accessor, way_of(accessor), lambda _: instead, context.parameters.choice)
+    if value == "logprobs" and context.ask.api == "responses":
+        for place in RESPONSES_REPEATS:
+            rendering = _repeated(rendering, steps(place), instead)
     return _without_pairs(rendering, context) if value == "completion_token_ids" else rendering
+
+
+def _repeated(rendering: Rendering, way: Way, instead: Any) -> Rendering:
+    return map_bodies(rendering, lambda members: change(members, way, lambda _: instead))
 
 
 def _without_pairs(rendering: Rendering, context: FaultContext[OnChoice]) -> Rendering:

@@ -13,6 +13,7 @@ from ..ask import Ask
 from ..errors import FaultError
 from ..layouts.base import Accessor, Layout
 from ..message import Message, Rendering
+from ..told import Score, Told
 from .base import RECOVER, REFUSE, AtToken, FaultContext, OnChoice, Parameters, on_rendering, out_of_range
 from .bodies import (
     Json,
@@ -30,6 +31,7 @@ from .bodies import (
     values,
     with_numbers,
 )
+from .meaning_ids import ended_by_token
 from .sequences import place as place_of
 from .where import asks_logprobs, asks_prompt_logprobs, every, of_api, streams
 
@@ -78,7 +80,7 @@ def late_eos_score(rendering: Rendering, context: FaultContext[OnChoice]) -> Ren
     Breaks: litellm 1.110.2 swallows it for every provider; openai-agents 0.24.0 loses it (measured).
     """
     if context.ask.api == "responses":
-        return _late_event(rendering)
+        return _late_event(rendering, context.told)
     for choice in {row.get("index", 0) for message in rendering.messages for row in choices(message)}:
         if context.parameters.choice is None or choice == context.parameters.choice:
             rendering = _late_chunk(rendering, context, choice)
@@ -114,19 +116,40 @@ def _late_chunk(rendering: Rendering, context: FaultContext[Any], choice: Any) -
     return insert_after(replace(rendering, messages=tuple(messages)), last, further)
 
 
-def _late_event(rendering: Rendering) -> Rendering:
-    """The Responses API: the last entry of the last scored text delta moves to an empty delta behind it."""
+def _late_event(rendering: Rendering, told: Told | None) -> Rendering:
+    """The Responses API: an empty delta behind the last text carries the last token's score, which most versions drop.
+
+    Where the layout itself sends it so (vLLM up to 0.16) nothing is left to do.
+    """
     texts = [number for number, message in enumerate(rendering.messages) if message.event == TEXT_DELTA]
     scored = [number for number in texts if body(rendering.messages[number]).get("logprobs")]
-    if not scored:
+    if not scored or not body(rendering.messages[scored[-1]]).get("delta"):
         return rendering
-    source, last = scored[-1], texts[-1]
     messages = list(rendering.messages)
-    entries = cast(list[Any], body(messages[source])["logprobs"])
-    messages[source] = replace(messages[source], body={**body(messages[source]), "logprobs": entries[:-1]})
-    empty = {**body(messages[last]), "delta": "", "logprobs": entries[-1:]}
-    late = replace(messages[last], body=empty, tokens=None)
-    return with_numbers(insert_after(replace(rendering, messages=tuple(messages)), last, late))
+    last = messages[texts[-1]]
+    entries = cast(list[Any], body(messages[scored[-1]])["logprobs"])
+    late = _end_entry(told, entries[-1])
+    if late is None:
+        late = entries[-1]
+        messages[scored[-1]] = replace(last, body={**body(messages[scored[-1]]), "logprobs": entries[:-1]})
+    empty = replace(last, body={**body(last), "delta": "", "logprobs": [late]}, tokens=None)
+    return with_numbers(insert_after(replace(rendering, messages=tuple(messages)), texts[-1], empty))
+
+
+def _end_entry(told: Told | None, like: Json) -> Json | None:
+    """The end token's entry as the stream spells entries; None when what was told has none that the stream lacks."""
+    choice = told.choices[0] if told is not None and told.choices else None
+    scores = choice.scores if choice is not None else None
+    score = scores[-1] if scores else None
+    if choice is None or score is None or not ended_by_token(choice) or score.token == like.get("token"):
+        return None
+    return {key: value for key, value in _spelled_entry(score).items() if key in like}
+
+
+def _spelled_entry(score: Score) -> Json:
+    alternatives = [{"token": each.token, "logprob": each.logprob} for each in score.top or ()]
+    data = None if score.bytes is None else list(score.bytes)
+    return {"token": score.token, "bytes": data, "logprob": score.logprob, "top_logprobs": alternatives}
 
 
 @on_rendering(

@@ -6,6 +6,7 @@ One process, one event loop. A client that goes away is noticed and written into
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Final
 
 from aiohttp import web
@@ -17,15 +18,24 @@ from ..stage import problem_wire
 from .send import Gone, send
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
+MAX_REQUESTS_IN_FLIGHT = 20_000
+"""Beyond this a request is told so at once instead of waiting behind all others."""
 FAKE: Final = web.AppKey("fake", Fake)
+MAX_IN_FLIGHT: Final = web.AppKey("max_in_flight", int)
 
 
 def make_app(
-    fake: Fake, *, max_body_bytes: int = MAX_BODY_BYTES, into: web.Application | None = None
+    fake: Fake,
+    *,
+    max_body_bytes: int = MAX_BODY_BYTES,
+    max_in_flight: int = MAX_REQUESTS_IN_FLIGHT,
+    into: web.Application | None = None,
 ) -> web.Application:
-    """An application that serves this fake; ``into``: add to this one, after the routes it has."""
+    """An application that serves this fake; ``into``: add to this one, after the routes it has. Larger bodies are
+    answered 413, requests beyond ``max_in_flight`` 429."""
     app = into if into is not None else web.Application(client_max_size=max_body_bytes)
     app[FAKE] = fake
+    app[MAX_IN_FLIGHT] = max_in_flight
     app.router.add_route("*", "/{path:.*}", handle)
     return app
 
@@ -51,7 +61,9 @@ async def handle(request: web.Request) -> web.StreamResponse:
         heard = await read(request)
     except web.HTTPRequestEntityTooLarge:
         limit = request.app._client_max_size  # pyright: ignore[reportPrivateUsage]
-        return await _plain(problem_wire(413, f"the body is larger than {limit} bytes", "body_too_large"))
+        return _plain(problem_wire(413, f"the body is larger than {limit} bytes", "body_too_large"))
+    if fake.in_flight >= request.app[MAX_IN_FLIGHT]:
+        return _plain(_busy(fake.in_flight))
     answer, exchange = fake.answer(heard)
     try:
         response = await send(request, answer.wire, exchange)
@@ -71,7 +83,12 @@ async def handle(request: web.Request) -> web.StreamResponse:
     return response
 
 
-async def _plain(wire: Wire) -> web.Response:
+def _busy(in_flight: int) -> Wire:
+    wire = problem_wire(429, f"{in_flight} requests are in flight, which is as many as this server takes", "overloaded")
+    return replace(wire, headers=(*wire.headers, ("retry-after", "1")))
+
+
+def _plain(wire: Wire) -> web.Response:
     response = web.Response(status=wire.status, body=b"".join(frame.data for frame in wire.frames))
     for name, value in wire.headers:
         response.headers[name] = value

@@ -14,15 +14,16 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
+from importlib import import_module
 
 from aiohttp import web
 
 from ..errors import UsageError
 from ..house import House
 from .admin import add_admin
-from .app import MAX_BODY_BYTES, make_app
+from .app import MAX_BODY_BYTES, MAX_REQUESTS_IN_FLIGHT, make_app
 
 DRAIN_SECONDS = 10.0
 
@@ -36,6 +37,7 @@ class Bound:
     admin_port: int | None = None
     admin_token: str | None = None
     max_body_bytes: int = MAX_BODY_BYTES
+    max_in_flight: int = MAX_REQUESTS_IN_FLIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ async def serving(house: House, bound: Bound = Bound()) -> AsyncGenerator[Listen
     app = (
         make_app_with_admin(house, bound)
         if bound.admin_port is None
-        else make_app(house.fake, max_body_bytes=bound.max_body_bytes)
+        else make_app(house.fake, max_body_bytes=bound.max_body_bytes, max_in_flight=bound.max_in_flight)
     )
     runners = [_runner(app)]
     try:
@@ -116,7 +118,7 @@ def make_app_with_admin(house: House, bound: Bound = Bound()) -> web.Application
     """One application with everything: the fake, and the admin API under ``/_fakellm/``."""
     app = web.Application(client_max_size=bound.max_body_bytes)
     add_admin(app, house, bound.admin_token)
-    return make_app(house.fake, into=app)
+    return make_app(house.fake, into=app, max_in_flight=bound.max_in_flight)
 
 
 def _runner(app: web.Application) -> web.AppRunner:
@@ -143,4 +145,14 @@ def run_forever(house: House, bound: Bound) -> None:
             sys.stdout.flush()
             await _until_signal()
 
-    asyncio.run(main())
+    with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+        runner.run(main())
+
+
+def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's event loop where the extra ``fast`` is installed, else the stock one."""
+    try:
+        uvloop = import_module("uvloop")
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

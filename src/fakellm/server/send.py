@@ -73,7 +73,7 @@ async def _stream(request: web.Request, wire: Wire, started: float) -> web.Strea
                 sent += len(frame.data)
         if ready < len(frames):
             transport = request.transport
-            if not isinstance(transport, asyncio.Transport):
+            if transport is None:
                 raise ConnectionResetError("the client disconnected")
             pump = Pump(transport, frames[ready:], started, chunked=bool(response.chunked))
             await pump.play()

@@ -174,6 +174,19 @@ class TestClients:
         assert "larger than 100 bytes" in (await response.json())["error"]["message"]
         assert 0 == len(fake.journal)
 
+    async def test_a_flood_is_told_so_at_once(self, serve: Serve) -> None:
+        client, fake = await serve(WireStage(wire(b"data: 1\n\n", due=(60_000.0,))), max_in_flight=1)
+        waiting = asyncio.create_task(client.get("/"))
+        while fake.journal.number(1) is None:
+            await asyncio.sleep(0.001)
+
+        refused = await client.get("/")
+
+        assert (429, "1") == (refused.status, refused.headers["retry-after"])
+        assert "in flight" in (await refused.json())["error"]["message"]
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
 
 class TestAddresses:
     """How a request finds its scenario."""
