@@ -257,4 +257,5 @@ def schemas() -> Mapping[str, Mapping[str, Any]]:
         "answer": AnswerModel,
         "stop": StopModel,
     }
-    return {name: model.model_json_schema() for name, model in models.items()}
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {name: {**dialect, **model.model_json_schema()} for name, model in models.items()}

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.clients import AlwaysRefuses, AlwaysSkips, Crashes, NeverCalls, Nonsense, ShiftsScores
 
 from fakellm.conform.client import ClientTarget, conform_client
 from fakellm.conform.finding import Outcome
@@ -13,6 +12,7 @@ from fakellm.conform.report import jsonl
 from fakellm.conform.session import Options, Result, report_again
 from fakellm.conform.verdict import Exit, Word
 from fakellm.errors import UsageError
+from support.clients import AlwaysRefuses, AlwaysSkips, Crashes, NeverCalls, Nonsense, ShiftsScores
 
 SMOKE = Options(smoke=True, layouts=("vllm-0.32.0",), only=("smoke/**api=chat**",))
 REFERENCE = "fakellm.conform.mutants.reference:Reference"
