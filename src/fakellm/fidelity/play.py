@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from ..ask import Ask, Request
 from ..context import FixedContext
 from ..errors import CaptureError
-from ..generation import Generation
+from ..generation import Choice, Generation
 from ..layouts.base import Launch, Station
 from ..message import Rendering
 from ..timing import Timing
@@ -46,6 +46,10 @@ def launch_of(folder: Folder, tokenizer: Tokenizer) -> Launch:
         engine=server.engine,
         extra={**server.extra, "version": server.version, "variant": server.variant},
     )
+
+
+FAILED = Generation((), (Choice((), finish_reason="error"),))
+"""What is known of an engine whose server answered 5xx: that it failed."""
 
 
 def play(folder: Folder, exchange: Exchange, start: Callable[[], Station]) -> Replayed:
@@ -103,8 +107,11 @@ def replayed_from(rendering: Rendering) -> Replayed:
 
 
 def generations_of(folder: Folder, exchange: Exchange, n: int = 1) -> tuple[Generation, ...]:
-    """The truth behind an exchange, one per prompt, with one choice per sample even where all samples are alike."""
+    """The truth behind an exchange, one per prompt, with one choice per sample even where all samples are alike. A
+    server error without a truth is an engine that failed: nothing more is known of it."""
     place = f"{folder.name}/{exchange.name}"
+    if exchange.truth is None and exchange.response.status >= 500:
+        return (FAILED,)
     if exchange.truth is None:
         raise CaptureError("the layout asks for an engine, but the recording has no truth", where=place)
     found: list[Generation] = []

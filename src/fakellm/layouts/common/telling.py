@@ -89,6 +89,12 @@ def _emitted(
     return _flushed(emitted, ask.sampling, prompt_ids, manner) if manner.flushes else emitted
 
 
+def _stopped_by(emitted: EmittedChoice, reason: int | str | None) -> EmittedChoice:
+    """The engine itself says what stopped it."""
+    last = replace(emitted.steps[-1], stop_reason=reason)
+    return replace(emitted, steps=(*emitted.steps[:-1], last), stop_reason=reason)
+
+
 def _flushed(emitted: EmittedChoice, sampling: Sampling, prompt_ids: tuple[int, ...], manner: Manner) -> EmittedChoice:
     """The same with what the detokenizer still held back; a stop string leaves nothing to flush."""
     if not emitted.steps or isinstance(emitted.stop_reason, str):

@@ -316,3 +316,30 @@ GENERATE = Struct(
         "stream": optional(boolean),
     },
 )
+
+SGLANG = Struct(
+    "SglangGenerateRequest",
+    ("input_ids",),
+    {
+        "input_ids": sequence(integer("u32")),
+        "model": optional(text),
+        "stream": optional(boolean),
+        "return_logprob": optional(boolean),
+        "sampling_params": optional(mapping),
+    },
+)
+
+MESSAGES = Struct(
+    "AnthropicCreateMessageRequest",
+    ("model", "messages", "max_tokens"),
+    {
+        "model": text,
+        "messages": sequence(mapping),
+        "max_tokens": integer("u32"),
+        "stream": optional(boolean),
+        "temperature": optional(number),
+        "top_p": optional(number),
+        "stop_sequences": optional(sequence(text)),
+        "tools": optional(sequence(mapping)),
+    },
+)

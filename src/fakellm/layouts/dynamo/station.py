@@ -12,20 +12,20 @@ from ...ask import Ask, Request
 from ...emission import EngineRules
 from ...generation import Generation
 from ...message import Rendering
+from ...tokenizer import Tokenizer
 from ...told import Told
 from ..base import Context, Launch
 from ..common.parsing import AnswerParser, Marks
 from ..common.routing import Route, find
 from ..common.telling import Manner, tell
-from . import answers, chat, completions, hear, responses
+from . import answers, chat, completions, hear, messages, native, responses
 from .answers import Refusal
 from .frame import Frame, frame_of
-from .options import settings_of
+from .options import Settings, settings_of
 from .responses_hear import hear_responses
 from .spelling import Spelling
 from .traits import Traits
 
-Hears = Callable[[Request, "DynamoStation"], Ask]
 PLANNED = frozenset(("chat", "completions"))
 
 
@@ -97,10 +97,18 @@ def _at_once(step: int) -> float:
     return 0.0
 
 
-def _engine(path: str, hears: Callable[..., Ask]) -> Route:
-    """A route that asks the engine. A body that does not say it is JSON is not read."""
+Hears = Callable[[Request, Settings, Traits, Tokenizer], Ask | Rendering]
 
-    def handler(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Ask:
+
+def _engine(path: str, hears: Hears, *, native: bool = False, anthropic: bool = False) -> Route:
+    """A route that asks the engine. ``native``, ``anthropic``: only where these are switched on. A body that does not
+    say it is JSON is not read."""
+
+    def handler(
+        request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]
+    ) -> Ask | Rendering:
+        if (native and not station.settings.native_routes) or (anthropic and not station.settings.anthropic):
+            return answers.error(f"Route not found: {request.method} {request.path}", 404)
         if not request.headers.get("content-type", "").startswith("application/json"):
             raise Refusal("Expected request with Content-Type application/json", 415)
         return hears(request, station.settings, station.traits, station.tokenizer)
@@ -150,6 +158,9 @@ ROUTES: tuple[Route, ...] = (
     _engine("/v1/chat/completions", hear.hear_chat),
     _engine("/v1/completions", hear.hear_completions),
     _engine("/v1/responses", hear_responses),
+    _engine("/v1/messages", messages.hear_messages, anthropic=True),
+    _engine("/inference/v1/generate", native.hear_inference, native=True),
+    _engine("/generate", native.hear_generate, native=True),
     Route(("GET",), "/v1/models", _models),
     Route(("GET",), "/v1/models/{name}", _model),
     Route(("GET",), "/health", _health),
@@ -160,5 +171,8 @@ Renders = Callable[[Told, Frame, DynamoStation], Rendering]
 RENDERERS: Mapping[str, Renders] = {
     "chat": lambda told, frame, station: chat.render(told, frame),
     "responses": lambda told, frame, station: responses.render(told, frame),
+    "messages": lambda told, frame, station: messages.render(told, frame),
+    "tito": lambda told, frame, station: native.render_inference(told, frame),
+    "generate": lambda told, frame, station: native.render_generate(told, frame, station.launch.engine),
     "completions": lambda told, frame, station: completions.render(told, frame, station.spelling),
 }
