@@ -40,26 +40,27 @@ TOOLS = [{"type": "function", "function": {"name": "add", "parameters": {"type":
 QUESTION = [{"role": "user", "content": "Greet me."}]
 SECOND = [*QUESTION, {"role": "assistant", "content": "Hé."}, {"role": "user", "content": "And once more, please."}]
 THIRD = [*SECOND, {"role": "assistant", "content": "Hé!"}, {"role": "user", "content": "Stop."}]
-PARSERS: dict[tuple[str, str | None], dict[str, Any]] = {
+OPTIONS: dict[tuple[str, str | None], dict[str, Any]] = {
     ("vllm", "reasoning"): {"reasoning-parser": "qwen3"},
     ("vllm", "tools"): {"enable-auto-tool-choice": True, "tool-call-parser": "hermes"},
+    ("vllm", "token-in"): {"enable-scale-out": True},
     ("sglang", "reasoning"): {"reasoning-parser": "qwen3"},
     ("sglang", "tools"): {"tool-call-parser": "qwen25"},
 }
-"""(vendor, what a situation needs taken apart) -> the launch options for it."""
+"""(vendor, what a situation needs) -> the launch options for it."""
 GREETING = "Hé, you."
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A request, what is replied, and which parser the server was started with."""
+    """A request, what is replied, and what the server was started for."""
 
     name: str
     api: str
     path: str
     body: Mapping[str, Any]
     say: Any = GREETING
-    parser: str | None = None
+    needs: str | None = None
 
     def request(self, layout: Layout) -> Request:
         """The request with the flags that this layout needs for ids and scores."""
@@ -83,8 +84,9 @@ def _completions(name: str, *parts: Mapping[str, Any], **more: Any) -> Situation
     return Situation(name, "completions", "/v1/completions", body, **more)
 
 
-TOKENS_IN = {"token_ids": [71, 3472, 471], "sampling_params": {"logprobs": 1}, "return_token_ids": True}
-PROMPT_SCORES = {"logprob_start_len": 0, "top_logprobs_num": 2}
+_RESPONSE = {"input": "Greet me.", "include": ["message.output_text.logprobs"], "top_logprobs": 1}
+_TOKENS_IN = {"token_ids": [71, 3472, 471], "sampling_params": {"logprobs": 1}, "return_token_ids": True}
+_NATIVE = {"text": "Greet me:", "return_logprob": True}
 _CALL = {"tool_calls": [{"name": "add", "arguments": {"a": 2, "b": 2}}, {"name": "add", "arguments": {"a": 1, "b": 0}}]}
 _TWO = {"choices": [{"text": "Hé."}, {"text": "You there."}]}
 
@@ -97,9 +99,9 @@ SITUATIONS = (
     _completions("a completions answer with echo", {"echo": True, "max_tokens": 4}),
     _chat("the second turn of a chat", {"messages": SECOND}),
     _chat("the third turn of a chat", {"messages": THIRD}),
-    _chat("a chat stream that reasons", STREAM, say={"reasoning": "Hm.", "content": "Hé."}, parser="reasoning"),
-    _chat("a chat stream that calls tools", STREAM, {"tools": TOOLS}, say=_CALL, parser="tools"),
-    _chat("a chat answer that calls a tool", {"tools": TOOLS}, say=_CALL, parser="tools"),
+    _chat("a chat stream that reasons", STREAM, say={"reasoning": "Hm.", "content": "Hé."}, needs="reasoning"),
+    _chat("a chat stream that calls tools", STREAM, {"tools": TOOLS}, say=_CALL, needs="tools"),
+    _chat("a chat answer that calls a tool", {"tools": TOOLS}, say=_CALL, needs="tools"),
     _chat("a chat answer with three alternatives", {"top_logprobs": 3}),
     _chat("a chat answer with prompt scores", {"prompt_logprobs": 3}),
     _chat("a chat answer with a stop string", {"stop": ["you"]}),
@@ -108,18 +110,12 @@ SITUATIONS = (
     _chat(
         "a chat answer whose tokens are ids", {"return_tokens_as_token_ids": True}, say={"tokens": ["7", "a", ":", "5"]}
     ),
-    Situation(
-        "a Responses answer",
-        "responses",
-        "/v1/responses",
-        {"input": "Greet me.", "include": ["message.output_text.logprobs"], "top_logprobs": 1},
-    ),
-    Situation(
-        "a native answer", "generate", "/generate", {"text": "Greet me:", "return_logprob": True, **PROMPT_SCORES}
-    ),
-    Situation(
-        "a native stream", "generate", "/generate", {"text": "Greet me:", "return_logprob": True, "stream": True}
-    ),
+    Situation("a Responses answer", "responses", "/v1/responses", _RESPONSE),
+    Situation("a Responses stream", "responses", "/v1/responses", {**_RESPONSE, "stream": True}),
+    Situation("a token-in answer", "tito", "/inference/v1/generate", _TOKENS_IN, needs="token-in"),
+    Situation("a token-in stream", "tito", "/inference/v1/generate", {**_TOKENS_IN, "stream": True}, needs="token-in"),
+    Situation("a native answer", "generate", "/generate", {**_NATIVE, "logprob_start_len": 0, "top_logprobs_num": 2}),
+    Situation("a native stream", "generate", "/generate", {**_NATIVE, "stream": True}),
 )
 
 
@@ -150,7 +146,7 @@ def _house() -> House:
 
 def answer(situation: Situation, faults: tuple[Any, ...] = (), layout: str = LAYOUT) -> tuple[Wire, str | None]:
     """The answer of a situation, and the problem when a fault does not apply there."""
-    server = PARSERS.get((find(layout).layout.vendor, situation.parser), {})
+    server = OPTIONS.get((find(layout).layout.vendor, situation.needs), {})
     data: dict[str, Any] = {"server": server, "replies": [{"say": situation.say}]}
     scenario = from_data(data, "showcase")
     stage = _house().stage(scenario, layout=layout, faults=faults)

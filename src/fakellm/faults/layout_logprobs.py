@@ -41,7 +41,7 @@ TEXT_DELTA = "response.output_text.delta"
 
 
 def _stands_alone(ask: Ask, layout: Layout) -> str | None:
-    return of_api("chat", "completions", "responses")(ask, layout)
+    return of_api("chat", "completions", "responses", "tito")(ask, layout)
 
 
 def _last_entry(scores: Any) -> tuple[Any, Any] | None:
