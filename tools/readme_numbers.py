@@ -2,8 +2,8 @@
 
     python tools/readme_numbers.py [--cost] [--check]
 
-``--check`` changes nothing and exits 1 when the table is no longer true (CI). The cost block is only touched with --cost,
-because it depends on the machine.
+``--check`` changes nothing and exits 1 when the table is no longer true (CI). The cost block is only touched with
+--cost, because it depends on the machine.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from .layouts.base import Launch, Layout, Station
 from .layouts.registry import Found, find
 from .scenario.compose import compose
 from .scenario.load import default_of, from_text, load_set
-from .scenario.match import NoReply, Script
+from .scenario.match import NoReply, Script, Unused
 from .scenario.model import Scenario, ServerSettings
 from .scenario.plain import plain_auto
 from .scenario.voice import voice_of
@@ -201,6 +201,10 @@ class House:
                 }
             )
         return rows
+
+    def unused(self) -> tuple[Unused, ...]:
+        """Replies of every loaded scenario that were to be played and were not."""
+        return tuple(row for script in self._scripts.values() for row in script.unused())
 
     def verdict(self) -> dict[str, Any]:
         """What a run's owner wants to know: unmatched requests, and one-shot replies that nobody asked for."""

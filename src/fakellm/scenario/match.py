@@ -147,6 +147,13 @@ class Script:
         """Back to the beginning: nothing has been played."""
         self._counters.reset()
 
+    def revise(self, index: int, reply: Reply) -> None:
+        """Put another reply in the place of one; how often it was played stays counted."""
+        before = self.scenario.replies
+        self.scenario = replace(self.scenario, replies=(*before[:index], reply, *before[index + 1 :]))
+        self._index = _Index(self.scenario.replies)
+        self._counts_calls = self.scenario.counts_calls
+
     def extend(self, replies: Iterable[Reply]) -> None:
         """Add replies at the end; what was played stays counted."""
         self.scenario = replace(self.scenario, replies=(*self.scenario.replies, *replies))

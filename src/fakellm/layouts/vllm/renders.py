@@ -18,11 +18,16 @@ from .chat_api import CHAT
 from .completions_api import COMPLETIONS
 from .derender import DERENDER_ROUTES
 from .frames import model_name, random_id
+from .messages import MESSAGES
+from .parsers import Asked
+from .responses import RESPONSES
 from .route import Route
 from .tito_api import gate
 
 Parameters = Mapping[str, str]
 DEFAULT_MAX_TOKENS = 16
+COHERE_FORMAT = "cmd4"
+"""--cohere-format's default, which 0.32 puts among every template's variables."""
 
 
 def render_route(hear: Hears, prefix: str, *, many: bool = False) -> Callable[..., Rendering]:
@@ -67,7 +72,12 @@ def _generate_request(ask: Ask, number: int, request_id: str, running: Running) 
     row["sampling_params"] = _sampling_params(ask)
     row["model"] = model_name(ask.model, running)
     if version >= (0, 32, 0):
-        row.update(reasoning_ended=None, reasoning_parser_kwargs=None, return_token_ids=None, output_mode="tokens")
+        row.update(
+            reasoning_ended=_reasoning_ended(ask, running),
+            reasoning_parser_kwargs=_parser_kwargs(ask, running),
+            return_token_ids=None,
+            output_mode="tokens",
+        )
     row.update(
         stream=ask.stream,
         stream_options=body.get("stream_options"),
@@ -78,6 +88,26 @@ def _generate_request(ask: Ask, number: int, request_id: str, running: Running) 
     if version >= (0, 28, 0):
         row["ec_transfer_params"] = body.get("ec_transfer_params")
     return row
+
+
+def _reasoning_ended(ask: Ask, running: Running) -> bool | None:
+    """Whether the prompt has already ended the reasoning; null where no reasoning parser looks."""
+    asked: Asked | None = ask.options.get("parsing")
+    return asked.prompt_ended if asked is not None and running.settings.reasoning_parser else None
+
+
+def _parser_kwargs(ask: Ask, running: Running) -> dict[str, Any] | None:
+    """What the reasoning parser is told of the chat template; null without one."""
+    if not running.settings.reasoning_parser or ask.api not in ("chat", "responses"):
+        return None
+    kwargs: dict[str, Any] = {
+        **running.settings.default_chat_template_kwargs,
+        "cohere_format": COHERE_FORMAT,
+        **(ask.body.get("chat_template_kwargs") or {}),
+        "add_generation_prompt": ask.body.get("add_generation_prompt", True) is not False,
+        "continue_final_message": bool(ask.body.get("continue_final_message")),
+    }
+    return {"chat_template_kwargs": kwargs}
 
 
 def _number(body: Mapping[str, Any], name: str, default: float) -> float:
@@ -138,6 +168,7 @@ def _since(*version: int) -> Callable[[Running], bool]:
 RENDER_ROUTES: tuple[Route, ...] = (
     Route(("POST",), "/v1/chat/completions/render", render_route(CHAT.hear, "chatcmpl-"), _since(0, 16)),
     Route(("POST",), "/v1/completions/render", render_route(COMPLETIONS.hear, "cmpl-", many=True), _since(0, 16)),
+    Route(("POST",), "/v1/responses/render", render_route(RESPONSES.hear, "resp_"), _since(0, 32)),
+    Route(("POST",), "/v1/messages/render", render_route(MESSAGES.hear, "chatcmpl-"), _since(0, 32)),
     *DERENDER_ROUTES,
 )
-"""Messages and responses add theirs where their APIs are (``render_route`` takes any API's ``hear``)."""

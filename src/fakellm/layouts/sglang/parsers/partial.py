@@ -13,7 +13,8 @@ import json
 import re
 from typing import Any
 
-_BLANK = re.compile(r"[ \t\n\r]*")
+_BLANKS = " \t\n\r"
+_BLANK = re.compile(f"[{_BLANKS}]*")
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d*)?)?")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
@@ -27,13 +28,15 @@ class _Open(Exception):
 
 
 def read_partial(text: str, *, strings: bool = True) -> tuple[Any, int, bool]:
-    """(value so far, end, complete); raises NotJson when there is nothing to show."""
+    """(value so far, where it ends, complete); raises NotJson when there is nothing to show. Blanks up to the end of the
+    text belong to the value."""
     reader = _Reader(text, strings)
     try:
         value = reader.value()
     except _Open:
         raise NotJson(text) from None
-    return value, reader.place, reader.complete
+    rest = text[reader.place :]
+    return value, len(text) if not rest.strip(_BLANKS) else reader.place, reader.complete
 
 
 class _Reader:
@@ -133,14 +136,14 @@ class _Reader:
         self.place = len(self.text)
         while begun:
             try:
-                return json.loads(begun + '"', strict=False)
+                return json.loads(begun + '"')
             except json.JSONDecodeError:
                 begun = begun[: begun.rfind("\\")]
         return ""
 
     def _unquoted(self, quoted: str) -> str:
         try:
-            return json.loads(quoted, strict=False)
+            return json.loads(quoted)
         except json.JSONDecodeError:
             raise NotJson(self.text) from None
 
