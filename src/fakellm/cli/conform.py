@@ -90,13 +90,12 @@ def _run(mode: Any, target: Any, options: Any, given: dict[str, Any]) -> int:
     """Run one mode, print its verdict, give its exit code."""
     from rich.console import Console
 
-    from ..conform.checks import all_checks
     from ..conform.report.terminal import TerminalWriter
+    from ..conform.session import requirements
 
-    requirements = {check.id: check.requirement for check in all_checks()}
     out, talk = Console(highlight=False), Console(stderr=True)
     as_json, quiet = given["as_json"], given["quiet"]
-    terminal = TerminalWriter(out, talk, requirements, quiet=quiet, verbose=given["verbose"], verdict=not as_json)
+    terminal = TerminalWriter(out, talk, requirements(), quiet=quiet, verbose=given["verbose"], verdict=not as_json)
     result = asyncio.run(mode(target, options, [terminal]))
     if as_json:
         click.echo(json.dumps(result.footer.to_json()))
@@ -281,25 +280,45 @@ def _names(text: str | None) -> tuple[str, ...]:
 @click.option("-q", "--quiet", is_flag=True, help="No notes, no warnings in detail.")
 @click.option("-v", "--verbose", is_flag=True, help="Show expected failures token by token as well.")
 def report(files: tuple[Path, ...], **given: Any) -> int:
-    """Merge report.jsonl files of one matrix, judge them as one run, and write reports."""
-    from rich.console import Console
+    """Merge report.jsonl files of one matrix, judge them as one run, and write reports.
 
-    from ..conform.checks import all_checks
-    from ..conform.report.terminal import TerminalWriter
+    Shards of one client become one run; several clients make one matrix in report.html.
+    """
     from ..conform.session import Options, report_again
+    from ..conform.verdict import SEVERITY
 
     options = Options(
         baseline=given["baseline"], report_dir=given["report_dir"], junit=given["junit"], strict=given["strict"]
     )
-    terminal = TerminalWriter(
-        Console(highlight=False),
-        Console(stderr=True),
-        {check.id: check.requirement for check in all_checks()},
-        quiet=given["quiet"],
-        verbose=given["verbose"],
-        verdict=not given["as_json"],
-    )
-    footer = report_again(files, options, [terminal])
+    terminals = _Terminals(given)
+    footers = report_again(files, options, [terminals])
     if given["as_json"]:
-        click.echo(json.dumps(footer.to_json()))
-    return int(footer.exit_code)
+        shown = [footer.to_json() for footer in footers]
+        click.echo(json.dumps(shown[0] if len(shown) == 1 else {"runs": shown}))
+    return int(max((footer.exit_code for footer in footers), key=SEVERITY.index))
+
+
+class _Terminals:
+    """One terminal report after another: a fresh one at every header."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._given = given
+        self._inner: Any = None
+
+    def header(self, header: Any) -> None:
+        from rich.console import Console
+
+        from ..conform.report.terminal import TerminalWriter
+        from ..conform.session import requirements
+
+        given = self._given
+        out, talk = Console(highlight=False), Console(stderr=True)
+        look = {"quiet": given["quiet"], "verbose": given["verbose"], "verdict": not given["as_json"]}
+        self._inner = TerminalWriter(out, talk, requirements(), **look)
+        self._inner.header(header)
+
+    def case(self, record: Any) -> None:
+        self._inner.case(record)
+
+    def footer(self, footer: Any) -> None:
+        self._inner.footer(footer)

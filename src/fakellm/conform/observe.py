@@ -113,12 +113,11 @@ def _table(exchange: Exchange) -> AccessorTable | None:
 def _sent(exchange: Exchange, body: Mapping[str, Any], played: Played | None) -> Sent:
     """The answer as it left, and the values in it as a lenient reader finds them."""
     assert exchange.wire is not None
-    data = exchange.body if exchange.sent_bytes is None else exchange.body[: exchange.sent_bytes]
+    data = _inflated(exchange.body if exchange.sent_bytes is None else exchange.body[: exchange.sent_bytes], exchange)
     capture = Capture()
     if played is not None:
         ask = played.ask
-        readable = _inflated(data, exchange)
-        capture = read_as_sent(readable, api=ask.api, stream=ask.stream, table=_table(exchange), request=body)
+        capture = read_as_sent(data, api=ask.api, stream=ask.stream, table=_table(exchange), request=body)
     return Sent(
         status=exchange.wire.status,
         headers=tuple(exchange.wire.headers),

@@ -13,7 +13,7 @@ import shlex
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -152,15 +152,32 @@ def listed(profile: str, layouts: Sequence[str], extended: bool, only: tuple[str
     return select(load(case_files()), wanted, anything, host.serves, host.plays).cases
 
 
-def report_again(files: Sequence[Path], options: Options, writers: Sequence[Writer]) -> Footer:
-    """Merge and judge reports; raises CaptureError for files that do not belong together or are cut."""
-    report = jsonl.merged([(path, jsonl.read(path)) for path in files])
-    checks = all_checks()
-    mode = Mode(report.header["mode"])
-    known = [check for check in checks if mode in check.modes]
-    baseline = read_baseline(options.baseline, known, load(case_files()), Host())
-    with ReportFiles(options) as files_:
-        return judge_again(report, checks, baseline, [*writers, *files_.writers], strict=options.strict)
+def report_again(files: Sequence[Path], options: Options, writers: Sequence[Writer]) -> Sequence[Footer]:
+    """Merge and judge reports, one footer per client or gateway; several of them share one ``report.html``, a matrix.
+
+    Raises CaptureError for files that do not belong together or are cut.
+    """
+    subjects = jsonl.by_subject([(path, jsonl.read(path)) for path in files])
+    checks, templates, host = all_checks(), load(case_files()), Host()
+    page = (
+        Html(options.report_dir / "report.html", requirements()) if options.report_dir and len(subjects) > 1 else None
+    )
+    footers: list[Footer] = []
+    for number, parts in enumerate(subjects, 1):
+        report = jsonl.merged(parts)
+        mode = Mode(report.header["mode"])
+        known = [check for check in checks if mode in check.modes]
+        baseline = read_baseline(options.baseline, known, templates, host)
+        folder = options.report_dir / str(number) if page is not None and options.report_dir else options.report_dir
+        with ReportFiles(replace(options, report_dir=folder)) as made:
+            all_writers = [*writers, *made.writers, *([page] if page is not None else [])]
+            footers.append(judge_again(report, checks, baseline, all_writers, strict=options.strict))
+    return footers
+
+
+def requirements() -> Mapping[str, str]:
+    """The requirement sentence of every check."""
+    return {check.id: check.requirement for check in all_checks()}
 
 
 def check_layouts(names: Sequence[str]) -> None:
@@ -283,7 +300,7 @@ class ReportFiles:
                 raise UsageError(f"cannot write reports: {failure.strerror}", where=str(folder)) from None
             self.writers += [JsonlWriter(self._file), SummaryWriter(folder / "summary.md")]
             self.writers += [BadgeWriter(folder / "badge.json"), EvidenceWriter(folder / "evidence")]
-            self.writers.append(Html(folder / "report.html", {one.id: one.requirement for one in all_checks()}))
+            self.writers.append(Html(folder / "report.html", requirements()))
         junit = self.options.junit or (folder / "junit.xml" if folder is not None else None)
         if junit is not None:
             self.writers.append(JUnitWriter(junit))

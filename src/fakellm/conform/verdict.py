@@ -43,6 +43,8 @@ class Exit(IntEnum):
     NOTHING_RAN = 5
 
 
+SEVERITY = (Exit.OK, Exit.RED, Exit.NOTHING_RAN, Exit.ERROR)
+"""Of several runs the worst decides."""
 COUNTS = ("pass", "fail", "warn", "note", "untested", "na", "error")
 _FAILS = {Level.MUST: "fail", Level.SHOULD: "warn", Level.INFO: "note"}
 _OTHERS = {

@@ -145,7 +145,7 @@ async def test_reports_are_written_and_shards_come_to_the_verdict_of_the_whole(t
         await run(ShiftsScores, Options(layouts=("vllm-0.32.0",), only=only, shard=(part, 3), report_dir=folder))
         files.append(folder / "report.jsonl")
 
-    merged = report_again(files, Options(report_dir=tmp_path / "merged"), [])
+    (merged,) = report_again(files, Options(report_dir=tmp_path / "merged"), [])
 
     assert whole.footer.to_json() | {"failing": []} == merged.to_json() | {"failing": []}
     failures = sorted(json.dumps(one, sort_keys=True) for one in whole.footer.to_json()["failing"])
@@ -186,3 +186,18 @@ async def test_the_same_seed_gives_the_same_report(tmp_path: Path) -> None:
         texts.append([row.get("observed") for row in rows if row["type"] == "case"])
 
     assert texts[0] == texts[1]
+
+
+async def test_several_clients_make_one_matrix(tmp_path: Path) -> None:
+    files: list[Path] = []
+    for adapter in (REFERENCE, f"{AlwaysRefuses.__module__}:AlwaysRefuses"):
+        folder = tmp_path / adapter.rpartition(":")[2]
+        await run(adapter, Options(smoke=True, layouts=("vllm-0.32.0",), report_dir=folder))
+        files.append(folder / "report.jsonl")
+
+    footers = report_again(files, Options(report_dir=tmp_path / "matrix"), [])
+
+    assert [Word.CONFORMANT, Word.NONCONFORMANT] == [footer.word for footer in footers]
+    page = (tmp_path / "matrix" / "report.html").read_text(encoding="utf-8")
+    assert "fakellm reference client" in page
+    assert "AlwaysRefuses" in page

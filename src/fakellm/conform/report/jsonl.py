@@ -138,6 +138,16 @@ _SAME = ("suite", "protocol", "mode", "client", "seed", "tokenizer", "layouts")
 """What reports must have in common to be merged."""
 
 
+def by_subject(reports: Sequence[tuple[Path, ReadReport]]) -> list[list[tuple[Path, ReadReport]]]:
+    """The reports of each client, gateway or server, in the order in which they were given."""
+    groups: dict[tuple[str, str, str], list[tuple[Path, ReadReport]]] = {}
+    for path, report in reports:
+        client: Mapping[str, Any] = report.header.get("client", {})
+        who = (str(report.header.get("mode")), str(client.get("name")), str(client.get("version")))
+        groups.setdefault(who, []).append((path, report))
+    return list(groups.values())
+
+
 def merged(reports: Iterable[tuple[Path, ReadReport]]) -> ReadReport:
     """Several runs of one matrix as one; raises CaptureError when they do not belong together or overlap."""
     rows = list(reports)
