@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import ipaddress
 import json
 import os
@@ -145,6 +146,9 @@ def run_forever(house: House, bound: Bound) -> None:
             sys.stdout.flush()
             await _until_signal()
 
+    # What was loaded lives as long as the process: the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
     with asyncio.Runner(loop_factory=_fast_loop()) as runner:
         runner.run(main())
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from ..errors import TokenizerError
 from .byte_level import unspell
-from .table import TableTokenizer, Templates
+from .table import Encode, TableTokenizer, Templates
 
 NAMED_SPECIALS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 LISTED_SPECIALS = ("additional_special_tokens", "extra_special_tokens")
@@ -47,7 +48,8 @@ def _load(folder: Path) -> TableTokenizer:
     config = _read_json(folder / "tokenizer_config.json")
     model = _read_json(folder / "config.json")
     library = _open_library(folder / "tokenizer.json")
-    if model.get("model_type") == "qwen2":
+    resplit = model.get("model_type") == "qwen2"
+    if resplit:
         _split_as_qwen2(library)
     _add_declared_tokens(library, config)
     to_bytes, drop_first_blank = _piece_reader(library, folder / "tokenizer.json")
@@ -73,7 +75,20 @@ def _load(folder: Path) -> TableTokenizer:
         config={**config, "chat_template": templates["default"]} if "default" in templates else config,
         templates=Templates(templates, _template_variables(config)),
         drop_first_blank=drop_first_blank,
+        encode_as_filed=_encode_as_filed(folder, config) if resplit else None,
     )
+
+
+def _encode_as_filed(folder: Path, config: Mapping[str, Any]) -> Encode:
+    """The encoder that tokenizer.json itself describes, opened when it is first needed."""
+
+    @cache
+    def library() -> Any:
+        opened = _open_library(folder / "tokenizer.json")
+        _add_declared_tokens(opened, config)
+        return opened
+
+    return lambda text, add: library().encode(text, add_special_tokens=add).ids
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -67,6 +67,7 @@ class TableTokenizer:
         config: Mapping[str, Any] = EMPTY,
         templates: Templates | None = None,
         drop_first_blank: bool = False,
+        encode_as_filed: Encode | None = None,
     ) -> None:
         self.name = name
         self.vocab_size = max(vocab_size or 0, len(pieces))
@@ -79,12 +80,32 @@ class TableTokenizer:
         self._drop_first_blank = drop_first_blank
         self._templates = templates or Templates()
         self._library_encode = encode
+        self._encode_as_filed = encode_as_filed
         self._remembered_encode = lru_cache(maxsize=REMEMBERED)(self._encode)
         self._remembered_render = lru_cache(maxsize=REMEMBERED)(self._render_key)
         self._ids_of_pieces: dict[bytes, int] | None = None
 
     def __repr__(self) -> str:
         return f"TableTokenizer({self.name!r}, {len(self._pieces)} pieces)"
+
+    def as_filed(self) -> TableTokenizer:
+        """The same tokenizer for servers that read tokenizer.json themselves (Dynamo): without the word pattern that
+        transformers puts over some families' own. Itself where there is no difference."""
+        if self._encode_as_filed is None:
+            return self
+        return TableTokenizer(
+            name=self.name,
+            pieces=self._pieces,
+            vocab_pieces=self._vocab_pieces,
+            encode=self._encode_as_filed,
+            special_ids=self.special_ids,
+            eos_ids=self.eos_ids,
+            vocab_size=self.vocab_size,
+            model_max_length=self.model_max_length,
+            config=self.config,
+            templates=self._templates,
+            drop_first_blank=self._drop_first_blank,
+        )
 
     @property
     def templates(self) -> Mapping[str, str]:

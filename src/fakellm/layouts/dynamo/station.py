@@ -37,10 +37,11 @@ class DynamoStation:
         self.launch = launch
         self.settings = settings_of(launch)
         self.notes = self.settings.notes
-        self.tokenizer = launch.tokenizer
-        self.spelling = Spelling(launch.tokenizer)
+        as_filed: Callable[[], Tokenizer] = getattr(launch.tokenizer, "as_filed", lambda: launch.tokenizer)
+        self.tokenizer = as_filed()
+        self.spelling = Spelling(self.tokenizer)
         self._manner = Manner(
-            tokenizer=launch.tokenizer,
+            tokenizer=self.tokenizer,
             spelling=self.spelling,
             rules=EngineRules(holds_prefix=True),
             context_length=self.settings.max_model_len,

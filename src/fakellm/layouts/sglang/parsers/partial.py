@@ -39,6 +39,16 @@ def read_partial(text: str, *, strings: bool = True) -> tuple[Any, int, bool]:
     return value, len(text) if not rest.strip(_BLANKS) else reader.place, reader.complete
 
 
+def _without_half_escape(begun: str) -> str:
+    """A string that is still open, without an escape that is not all there."""
+    place = begun.rfind("\\")
+    if place < 0 or (len(begun[:place]) - len(begun[:place].rstrip("\\"))) % 2:
+        return begun
+    escape = begun[place:]
+    whole = len(escape) > 1 and (escape[1] != "u" or len(escape) > 5)
+    return begun if whole else begun[:place]
+
+
 class _Reader:
     def __init__(self, text: str, strings: bool) -> None:
         self.text = text
@@ -132,14 +142,9 @@ class _Reader:
         self.complete = False
         if not self._strings:
             raise _Open
-        begun = self.text[self.place :]
+        begun = self.text[self.place :].rstrip()
         self.place = len(self.text)
-        while begun:
-            try:
-                return json.loads(begun + '"')
-            except json.JSONDecodeError:
-                begun = begun[: begun.rfind("\\")]
-        return ""
+        return self._unquoted(f'{_without_half_escape(begun)}"')
 
     def _unquoted(self, quoted: str) -> str:
         try:
