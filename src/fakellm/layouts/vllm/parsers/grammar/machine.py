@@ -114,7 +114,8 @@ class Machine:
         if drops_specials:
             dropped = {token_id for token_id in tokenizer.special_ids if tokenizer.piece(token_id) not in known}
         else:
-            removed = {tokenizer.id_of(filler) for filler in FILLERS} - {None} | set(tokenizer.eos_ids)
+            fillers = {tokenizer.id_of(filler) for filler in FILLERS}
+            removed = {token_id for token_id in fillers if token_id is not None}.union(tokenizer.eos_ids)
         marks = {token_id: mark for token_id, mark in ids.items() if token_id is not None}
         marks.update(dict.fromkeys(dropped, DROP))
         texts = sorted(tokenizer.piece(token_id).decode("utf-8", "replace") for token_id in dropped)

@@ -111,9 +111,7 @@ class Qwen3Tools:
     """The tool parser: it is given what follows the reasoning. ``alone``: there is no reasoning parser, its marks are
     content (0.32). ``none``: tools were given, but tool_choice is none."""
 
-    def __init__(
-        self, tokenizer: Tokenizer, rules: ParserRules, schemas: Schemas, *, alone: bool, none: bool
-    ) -> None:
+    def __init__(self, tokenizer: Tokenizer, rules: ParserRules, schemas: Schemas, *, alone: bool, none: bool) -> None:
         self.sent: list[str] = []
         self._tokenizer = tokenizer
         self._rules = rules
