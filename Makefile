@@ -1,5 +1,6 @@
 # make test   everything: lint, types, tests (installs into .venv first)
 # make demo   the main job on a fresh machine: a real client against the fake, with a verdict
+# make matrix real clients and gateways, judged and published; one of them: make matrix CLIENT=openai-python
 # make lint   ruff and pyright alone        make bench  benchmarks
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 DEMO := .demo/venv
 PYTEST_ARGS ?= -n auto
 
-.PHONY: test demo lint types unit bench fidelity clean
+.PHONY: test demo lint types unit bench fidelity matrix clean
 .DEFAULT_GOAL := test
 
 test: lint types unit
@@ -35,6 +36,9 @@ fidelity: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/cost.py
+
+matrix: $(VENV)/.installed
+	PYTHONPATH=tools $(BIN)/python -m matrix $(MATRIX_ARGS) $(CLIENT)
 
 $(DEMO)/.installed: pyproject.toml hatch_build.py conformance/adapters/openai-python/requirements.txt
 	@test -n "$(PYTHON)" || { echo "fakellm needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }

@@ -14,7 +14,7 @@ import openai
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from kit import VALUES, Answer, Choices, Message, plain, serve  # noqa: E402
+from kit import VALUES, Answer, Choices, Message, plain, serve
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else "create"
 KNOWN = frozenset(

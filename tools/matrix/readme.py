@@ -1,0 +1,58 @@
+"""The summary table between the markers of the project's README: one row per run, with versions and date. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from . import table
+from .result import Result
+
+BEGIN = "<!-- matrix: begin -->"
+END = "<!-- matrix: end -->"
+MARKS = {"kept": "yes", "null": "lost", "changed": "wrong", "absent": "–"}
+VALUES = ("prompt_token_ids", "completion_token_ids", "logprobs")
+
+
+def with_table(text: str, results: Sequence[Result], missing: Mapping[str, str]) -> str:
+    """The README with the table between its markers renewed; the text as it is where there are no markers."""
+    if BEGIN not in text or END not in text:
+        return text
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}\n{block(results, missing)}{END}{rest.partition(END)[2]}"
+
+
+def block(results: Sequence[Result], missing: Mapping[str, str]) -> str:
+    """The table in Markdown."""
+    head = "| | version | verdict | usable | prompt ids | completion ids | logprobs | faults: right / refused / wrong |"
+    lines: list[str] = []
+    for kind in ("client", "gateway"):
+        some = [one for one in results if one.header["kind"] == kind]
+        if some:
+            lines += ["", head.replace("| |", f"| {kind} |", 1), "|---|---|---|---|---|---|---|---|", *map(_row, some)]
+    dates = sorted({one.header["date"] for one in results})
+    when = "" if not dates else f" Run on {dates[-1]}."
+    lines += [
+        "",
+        f"*yes / lost / wrong* in healthy chat answers, whole and streamed; with evidence in "
+        f"`conformance/results/index.html`, in words in [findings](conformance/results/findings.md).{when}",
+    ]
+    if missing:
+        lines += ["", f"Not installed, with reasons in the site: {', '.join(sorted(missing))}."]
+    return "\n".join(lines[1:]) + "\n"
+
+
+def _row(result: Result) -> str:
+    counts = table.counted(result)
+    modes = [mode for mode in table.modes([result]) if mode[0] == "chat"] or table.modes([result])[:2]
+    cells = [" / ".join(MARKS[table.kept(result, mode)[value].state] for mode in modes) for value in VALUES]
+    usable = " of ".join(map(str, result.footer["usable"]))
+    right = counts["ok"] + counts["null"] + counts["note"]
+    judged = f"{right} / {counts['refused']} / {counts['fail'] + counts['warn']}"
+    name = f"[{_plain(result.header['title'])}](conformance/results/runs/{result.name}.html)"
+    version = _plain(result.header["client"].get("version") or "")
+    return f"| {' | '.join([name, version, result.footer['verdict'], usable, *cells, judged])} |"
+
+
+def _plain(text: str) -> str:
+    """Text that cannot end a cell or a link."""
+    return "".join(f"\\{character}" if character in "|[]<>`*_\\" else character for character in text)

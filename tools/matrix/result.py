@@ -1,0 +1,178 @@
+"""One run's result as it is published: ``report.jsonl`` of the suite, made short, scrubbed, and the same every time.
+
+A file holds a header, a row per case in order of id, and a footer; nothing in it depends on the clock but the
+header's date. A row keeps what became of every value, the checks that passed by name, what failed in full, and, for
+failures, the evidence: request, answer, capture, strip, and the command that runs the case alone.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .scrub import Machine, scrubbed_all
+
+FORMAT = 1
+VALUES = ("prompt_token_ids", "completion_token_ids", "logprobs", "text", "finish_reason")
+CAP = 2400
+"""Characters of one side that are shown; all bytes are one command away."""
+STRIP_ROWS = 9
+
+
+@dataclass(slots=True)
+class Result:
+    """A result file read back."""
+
+    header: Mapping[str, Any]
+    cases: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+    footer: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def name(self) -> str:
+        return self.header["name"]
+
+    def case(self, case_id: str) -> Mapping[str, Any] | None:
+        """The row of a case, if it ran."""
+        return next((row for row in self.cases if row["id"] == case_id), None)
+
+
+def from_report(lines: Iterable[str], about: Mapping[str, Any], machine: Machine) -> Result:
+    """Make a result of the lines of a ``report.jsonl``. ``about``: what the header says beside the report's own."""
+    header: Mapping[str, Any] = {}
+    footer: Mapping[str, Any] = {}
+    cases: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        row: dict[str, Any] = json.loads(line)
+        if row["type"] == "header":
+            header = row
+        elif row["type"] == "case":
+            cases[row["id"]] = _case(row)
+        elif row["type"] == "finding":
+            _sort_in(cases[row.get("record", row["case"])], row)
+        elif row["type"] == "footer":
+            footer = row
+    shown = [_finished(cases[name]) for name in sorted(cases)]
+    kept = ("suite", "protocol", "mode", "client", "options", "layouts", "seed", "tokenizer", "planned", "pruned")
+    head = {"type": "header", "format": FORMAT, **about, **{name: header.get(name) for name in kept}}
+    foot = {name: footer.get(name) for name in ("verdict", "exit", "usable", "counts", "stale")}
+    return Result(
+        scrubbed_all(head, machine),
+        [scrubbed_all(row, machine) for row in shown],
+        scrubbed_all({"type": "footer", **foot}, machine),
+    )
+
+
+def written(result: Result) -> str:
+    """The file's text."""
+    rows = [result.header, *result.cases, result.footer]
+    return "".join(json.dumps(row, ensure_ascii=False).encode(errors="replace").decode() + "\n" for row in rows)
+
+
+def read(path: Path) -> Result:
+    """A result file; raises ValueError for one that is not whole."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    if len(rows) < 2 or rows[0].get("type") != "header" or rows[-1].get("type") != "footer":
+        raise ValueError(f"{path.name} is not a whole result")
+    return Result(rows[0], rows[1:-1], rows[-1])
+
+
+def _case(row: Mapping[str, Any]) -> dict[str, Any]:
+    kept = ("id", "title", "why", "ending", "message", "reproduce", "not_detectable")
+    case: dict[str, Any] = {"type": "case", **{name: row[name] for name in kept if row.get(name)}}
+    observed: Sequence[Mapping[str, Any]] = row.get("observed", ())
+    case["faults"] = sorted({fault["id"] for turn in observed for fault in turn["case"]["faults"]})
+    case["values"] = values_of(observed)
+    case |= {"passed": [], "failed": [], "evidence": row.get("evidence", {}), "strips": row.get("strips", {})}
+    return case
+
+
+def _sort_in(case: dict[str, Any], finding: Mapping[str, Any]) -> None:
+    if finding["outcome"] == "PASS":
+        case["passed"].append(finding["check"])
+    elif finding["outcome"] != "N/A":
+        kept = ("check", "level", "outcome", "standing", "where", "message", "diagnosis", "reason")
+        case["failed"].append({name: finding[name] for name in kept if finding.get(name)})
+
+
+def _finished(case: dict[str, Any]) -> dict[str, Any]:
+    case["passed"] = sorted(set(case["passed"]))
+    case["failed"].sort(key=_place)
+    evidence, strips = case.pop("evidence"), case.pop("strips")
+    if not case["failed"]:
+        case.pop("reproduce", None)
+        return case
+    sides = ("asked", "calls", "request", "response", "captured", "came back")
+    case["evidence"] = {name: _capped(evidence[name]) for name in sides if evidence.get(name)}
+    if strips:
+        check, strip = sorted(strips.items())[0]
+        case["strip"] = {"check": check, **_shortened(strip)}
+    return case
+
+
+def _place(finding: Mapping[str, Any]) -> tuple[str, str]:
+    return finding["check"], finding.get("where", "")
+
+
+def _capped(text: Any) -> str:
+    text = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+    return text if len(text) <= CAP else f"{text[:CAP]}… ({len(text)} characters in all)"
+
+
+def _shortened(strip: Mapping[str, Any]) -> dict[str, Any]:
+    rows: Sequence[Mapping[str, Any]] = strip.get("rows", ())
+    first = next((place for place, row in enumerate(rows) if row.get("differs")), 0)
+    begin = max(0, min(first - 2, len(rows) - STRIP_ROWS))
+    return {**strip, "rows": rows[begin : begin + STRIP_ROWS]}
+
+
+def values_of(observed: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """value -> what became of it: ``kept`` as it was sent, ``null``, ``changed``; values that were not sent are left
+    out. Of several turns the worst counts."""
+    worst: dict[str, str] = {}
+    order = ("kept", "null", "changed")
+    for turn in observed:
+        sent = _choices(turn.get("sent"))
+        got = _choices(turn.get("downstream") if turn.get("mode") == "gateway" else turn["ending"])
+        for value in VALUES:
+            state = _state([row.get(value) for row in sent], [row.get(value) for row in got])
+            if state is not None and order.index(state) >= order.index(worst.get(value, "kept")):
+                worst[value] = state
+    return worst
+
+
+def _choices(side: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """The captured choices of one side in the order of their index; none where nothing was captured."""
+    capture: Mapping[str, Any] = (side or {}).get("capture") or {}
+    rows: list[Mapping[str, Any]] = capture.get("choices") or []
+    return sorted(rows, key=_index)
+
+
+def _index(row: Mapping[str, Any]) -> str:
+    return str(row.get("index", 0))
+
+
+def _state(sent: Sequence[Any], got: Sequence[Any]) -> str | None:
+    if all(value in (None, []) for value in sent):
+        return None
+    if all(value is None for value in got):
+        return "null"
+    return "kept" if [_rounded(value) for value in sent] == [_rounded(value) for value in got] else "changed"
+
+
+def _rounded(value: Any) -> Any:
+    """Scores are equal when they are the same float32: the precision in which servers compute."""
+    if not isinstance(value, list):
+        return value
+    rows: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
+    return [_float32(one) if isinstance(one, float) else one for one in rows]
+
+
+def _float32(number: float) -> float:
+    try:
+        return struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        return number
