@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from ...capture import Alternatives, CapturedChoice
 from ..finding import Finding
-from ..observation import Mode, Observation
+from ..observation import Observation
 from .base import BOTH, NOTHING, exchange_check, failed, passed
 from .compare import Difference, Equal, difference, equal_ids, equal_scores
 from .oracle import Pair, Rule, candidates, exposed, pairs, rule_of
@@ -112,18 +112,14 @@ def _fits(observation: Observation, pair: Pair, value: str, equal: Equal) -> boo
 
 @exchange_check(
     "scores.finite",
-    modes=BOTH,
     needs=("logprobs",),
     sources=("https://github.com/huggingface/trl/issues/6166", "https://github.com/sgl-project/sglang/issues/5984"),
 )
 def finite(observation: Observation) -> Sequence[Finding]:
     """Every captured logprob MUST be a finite number that is not positive and no sentinel such as -9999.
 
-    NaN reaches the wire as null or as a bare NaN, -inf as -9999.0; a client that hands them on poisons a batch. A
-    gateway hands on what it got and is judged by the other checks.
+    NaN reaches the wire as null or as a bare NaN, -inf as -9999.0; a client that hands them on poisons a batch.
     """
-    if observation.mode is Mode.GATEWAY:
-        return NOTHING
     tried = False
     for pair in pairs(observation):
         scores = pair.got.logprobs if pair.got is not None else None

@@ -6,12 +6,23 @@ from collections.abc import Sequence
 
 from ...reading import error_told
 from ..finding import Finding, Level
-from ..observation import Observation
+from ..observation import Kind, Observation
 from .base import GATEWAY, NOTHING, exchange_check, failed, passed
 from .sides import header, messages_of, sides_of
 
 MID_STREAM = "https://github.com/BerriAI/litellm/issues/40578"
 BREAKER = "https://github.com/sgl-project/sglang/pull/24207"
+
+
+@exchange_check("gateway.answered", modes=GATEWAY, sources=("https://github.com/vllm-project/vllm/issues/40418",))
+def answered(observation: Observation) -> Sequence[Finding]:
+    """Every call MUST come to an end before its deadline, whatever the server does.
+
+    A stall of this suite lasts at most a second; then the stream goes on or is cut.
+    """
+    if observation.ending.kind is Kind.TIMED_OUT:
+        return [failed(f"the call had not ended when its deadline came: {observation.ending.message}")]
+    return [passed()] if observation.ending.kind in (Kind.CAPTURED, Kind.REFUSED, Kind.ERRORED) else NOTHING
 
 
 @exchange_check("gateway.error-status-kept", modes=GATEWAY, sources=(MID_STREAM, BREAKER))
@@ -154,7 +165,9 @@ def gzip_read(observation: Observation) -> Sequence[Finding]:
     offered = header(observation.upstream[-1].headers, "accept-encoding") or ""
     if "gzip" not in offered:
         return NOTHING
-    return [passed()] if down.problem is None else [failed(f"the compressed answer was not read: {down.problem}")]
+    if down.problem is None:
+        return [passed()]
+    return [failed(f"the compressed answer was not read: {down.problem}", level=Level.SHOULD)]
 
 
 @exchange_check(

@@ -258,6 +258,67 @@ class InventIds(Rewriting):
         return event
 
 
+class RewritePromptIds(Rewriting):
+    """Puts a token of its own before every prompt, and says so."""
+
+    def change(self, event: Event) -> Event:
+        for said in (event, *choices_of(event)):
+            if said.get("prompt_token_ids"):
+                said["prompt_token_ids"] = [1, *said["prompt_token_ids"]]
+        return event
+
+
+class AlwaysStop(Rewriting):
+    """Says "stop" for every finish_reason."""
+
+    def change(self, event: Event) -> Event:
+        for choice in choices_of(event):
+            if choice.get("finish_reason"):
+                choice["finish_reason"] = "stop"
+        return event
+
+
+class CountAnew(Rewriting):
+    """Counts tokens itself."""
+
+    def change(self, event: Event) -> Event:
+        usage = member(event, "usage")
+        return {**event, "usage": {**usage, "completion_tokens": 1}} if usage else event
+
+
+class FirstChoiceOnly(Rewriting):
+    """Hands on the first choice."""
+
+    def change(self, event: Event) -> Event:
+        if not choices_of(event):
+            return event
+        return {**event, "choices": [choice for choice in choices_of(event) if choice.get("index") in (0, None)]}
+
+
+class Hang(Gateway):
+    """Takes the server's answer and never hands it back."""
+
+    async def call(self, session: ClientSession, incoming: web.Request, asked: Passing) -> web.StreamResponse:
+        async with session.request(incoming.method, self.upstream + asked.path, data=asked.body) as upstream:
+            await self.whole(upstream)
+        await asyncio.sleep(3600)
+        return web.Response()
+
+
+class AnswerItself(Gateway):
+    """Answers from its cache, and asks nobody."""
+
+    async def handle(self, incoming: web.Request) -> web.StreamResponse:
+        return web.json_response({"id": "cached", "choices": []})
+
+
+class LeaveCompressed(Gateway):
+    """Offers to take gzip and hands it on without saying what it is."""
+
+    def session(self) -> ClientSession:
+        return ClientSession(auto_decompress=False)
+
+
 class Rechunking(Gateway):
     """Benign: hands streams on in packets of seven bytes."""
 
@@ -288,7 +349,7 @@ class Courteous(Gateway):
 
 
 _BENIGN = (Transparent, Rechunking, Courteous)
-_RUDE = (DropHeaders,)
+_RUDE = (DropHeaders, LeaveCompressed)
 _BASES = (Gateway, Rewriting)
 BENIGN: Mapping[str, type[Gateway]] = {kebab(one.__name__): one for one in _BENIGN}
 """Gateways that have to stay green."""

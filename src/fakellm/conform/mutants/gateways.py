@@ -66,8 +66,12 @@ class Gateway:
         """One call through the gateway."""
         headers = {name.lower(): value for name, value in incoming.headers.items() if name.lower() not in HOP}
         asked = self.request(Passing(incoming.rel_url.path_qs, headers, await incoming.read()))
-        async with ClientSession(timeout=ClientTimeout(total=30)) as session:
+        async with self.session() as session:
             return await self.call(session, incoming, asked)
+
+    def session(self) -> ClientSession:
+        """The client towards the server; it offers to take gzip, as HTTP libraries do."""
+        return ClientSession(timeout=ClientTimeout(total=30))
 
     async def call(self, session: ClientSession, incoming: web.Request, asked: Passing) -> web.StreamResponse:
         """Ask the upstream and hand its answer back."""

@@ -113,6 +113,13 @@ class HollowOnError(Reference):
         return {"captured": []} if "refused" in answer else answer
 
 
+class NeverCalls(Reference):
+    """Answers out of its own head, without a call."""
+
+    async def run(self, message: Message) -> Mapping[str, Any]:
+        return {"captured": [CapturedChoice(text="Hello.", finish_reason="stop").to_json()]}
+
+
 def _scores(capture: Capture) -> list[Any]:
     return [score for choice in capture.choices for score in choice.logprobs or ()]
 
