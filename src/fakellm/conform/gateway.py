@@ -18,7 +18,7 @@ from .judging import Run
 from .observation import Mode, Supports
 from .protocol import RunnerError
 from .report.records import Writer
-from .run_gateway import Sandwich, routes, run_gateway_cases
+from .run_gateway import Sandwich, carriers, routes, run_gateway_cases
 from .select import Wanted, select
 from .session import DEFAULT_LAYOUTS, USUAL, Options, Result, Setup, Subject, case_files, check_layouts, conduct
 
@@ -96,6 +96,8 @@ async def conform_gateway(
         supports = Supports(name=target.name, apis=apis, captures=frozenset(VALUES))
 
         async def run(run: Run, cases: Sequence[Case]) -> None:
+            if cases:
+                run.about.append(await carriers(host, sandwich, cases[0]))
             await run_gateway_cases(run, host, sandwich, cases)
 
         async def stop() -> Sequence[RunnerError]:

@@ -22,7 +22,7 @@ from ..fake import Fake
 from ..faults.registry import FaultCall
 from ..faults.registry import parse as parse_fault
 from ..house import Choices, House
-from ..journal import Exchange
+from ..journal import Exchange, Journal
 from ..layouts import registry
 from ..layouts.base import Accessor, Layout
 from ..scenario.load import from_data
@@ -36,6 +36,9 @@ from .request import MODEL, PATHS, Body, body_of
 SETTLE_SECONDS = 2.0
 """How long an exchange may take to end after the client has answered: a stall lasts at most 1 s."""
 
+KEPT_EXCHANGES = 256
+"""An exchange is read when its case ends; so many may be open at once at most (``max_parallel``)."""
+
 
 class Host:
     """Start it with ``async with``; then mount, run, unmount."""
@@ -44,6 +47,7 @@ class Host:
         self.seed = seed
         self.root_url = ""
         self.house = House({}, plain_auto(), Choices(seed=seed, plans=False))
+        self.house.fake.journal = Journal(max_exchanges=KEPT_EXCHANGES)
         self.tokenizer: Tokenizer = self.house.tokenizer(None)
         self._bind = host
         self._port = port

@@ -33,7 +33,8 @@ BEFORE, AFTER = 24, 40
 
 @dataclass(slots=True)
 class Run:
-    """What one run holds while it goes on. ``reproduce``: case id -> the command that runs it alone."""
+    """What one run holds while it goes on. ``reproduce``: case id -> the command that runs it alone; ``about``: findings
+    about the run as a whole that its mode found by itself."""
 
     supports: Supports
     checks: Sequence[Check]
@@ -46,6 +47,7 @@ class Run:
     evidence: bool = False
     tally: Tally = field(default_factory=Tally)
     light: list[Observation] = field(default_factory=list[Observation])
+    about: list[Finding] = field(default_factory=list[Finding])
     failing: list[Verdict] = field(default_factory=list[Verdict])
     exercised: set[str] = field(default_factory=set[str])
     given: set[str] = field(default_factory=set[str])

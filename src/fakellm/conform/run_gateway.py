@@ -150,6 +150,43 @@ def downstream_of(answer: HttpAnswer, case: Case, request: Mapping[str, Any]) ->
     )
 
 
+CARRIERS = ("path", "header", "user", "metadata", "prompt")
+"""Where a caller may put a mark by which it knows its request again behind the gateway, in this order of preference."""
+
+
+async def carriers(host: Host, sandwich: Sandwich, case: Case) -> Finding:
+    """Which marks come through the gateway, tried one at a time: worth knowing, never a failure."""
+    survived = [name for name in CARRIERS if await _survives(host, sandwich, case, name)]
+    lost = [name for name in CARRIERS if name not in survived]
+    finding = Finding(check="gateway.carriers", level=Level.INFO, outcome=Outcome.PASS)
+    if not lost:
+        return finding
+    words = f"a mark in {', '.join(lost)} does not come through; it does in {', '.join(survived) or 'nothing'}"
+    return replace(finding, outcome=Outcome.FAIL, message=words)
+
+
+async def _survives(host: Host, sandwich: Sandwich, case: Case, carrier: str) -> bool:
+    mark = f"fakellm-mark-{carrier}-5d1f"
+    number = host.play(case)
+    body = dict(host.body(case, sandwich.model).body)
+    headers, path = dict(sandwich.headers), PATHS[case.api]
+    if carrier == "path":
+        path = f"/c/{mark}{path}"
+    elif carrier == "header":
+        headers["x-fakellm-case"] = mark
+    elif carrier == "prompt":
+        body = dict(host.body(replace(case, call={**case.call, "prompt": mark}), sandwich.model).body)
+    else:
+        body[carrier] = mark if carrier == "user" else {"case": mark}
+    await post(sandwich.url + path, body, headers=headers)
+    for exchange in [*await host.arrived(number), *host.exchanges(mark)]:
+        request = exchange.request
+        seen = request.path + repr(dict(request.headers)) + request.body.decode("utf-8", "replace")
+        if mark in seen or exchange.token == mark:
+            return True
+    return False
+
+
 async def routes(host: Host, sandwich: Sandwich, cases: Sequence[Case]) -> frozenset[str]:
     """The APIs for which the gateway has a route: those whose smoke request is not answered 404, 405 or 501."""
     found: set[str] = set()

@@ -24,7 +24,7 @@ from .verdict import Verdict, is_red
 
 def judge_run(run: Run, *, untested: bool = True) -> tuple[Verdict, ...]:
     """The findings about the run as a whole: checks over all observations, and MUSTs that nothing exercised."""
-    findings: list[Finding] = []
+    findings: list[Finding] = [*run.about]
     lost = never_captured(run.light, run.supports)
     run.tally.usable, run.tally.carrying = _yield(run.light)
     for check in run.checks:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..finding import Finding, Outcome
+from ..finding import Finding, Level, Outcome
 from ..observation import Kind, Observation
-from .base import BOTH, exchange_check, failed, passed
+from .base import BOTH, GATEWAY, NOTHING, exchange_check, failed, passed, run_check
 
 
 @exchange_check(
@@ -26,3 +26,13 @@ def call_made(observation: Observation) -> Sequence[Finding]:
         words = f"skipped although the client declares this API and mode: {ending.message}".rstrip(": ")
         return [replace(passed(observation), outcome=Outcome.UNTESTED, message=words)]
     return [passed(observation)]
+
+
+@run_check("gateway.carriers", level=Level.INFO, modes=GATEWAY, sources=("https://github.com/http-tests/cache-tests",))
+def carriers(observations: Sequence[Observation]) -> Sequence[Finding]:
+    """Marks by which a caller knows its request again behind a gateway are worth knowing: path, header, user, metadata
+    and prompt are tried one at a time.
+
+    The gateway runner tries them with calls of its own and gives the finding; among the cases there is nothing to see.
+    """
+    return NOTHING
