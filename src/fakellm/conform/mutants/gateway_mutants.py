@@ -299,7 +299,8 @@ class Hang(Gateway):
     """Takes the server's answer and never hands it back."""
 
     async def call(self, session: ClientSession, incoming: web.Request, asked: Passing) -> web.StreamResponse:
-        async with session.request(incoming.method, self.upstream + asked.path, data=asked.body) as upstream:
+        url = self.upstream + asked.path
+        async with session.request(incoming.method, url, data=asked.body, headers=asked.headers) as upstream:
             await self.whole(upstream)
         await asyncio.sleep(3600)
         return web.Response()
