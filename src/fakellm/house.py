@@ -20,7 +20,7 @@ from .errors import ScenarioError
 from .fake import Fake
 from .faults.registry import parse as parse_fault
 from .generation import Generation
-from .journal import Journal
+from .journal import Exchange, Journal
 from .layouts.base import Launch, Layout, Station
 from .layouts.registry import Found, find
 from .scenario.compose import compose
@@ -30,6 +30,7 @@ from .scenario.model import Scenario, ServerSettings
 from .scenario.plain import plain_auto
 from .scenario.voice import voice_of
 from .stage import Reply, Stage, Unmatched
+from .state import LocalState, State
 from .tokenizer import Tokenizer, load
 
 DEFAULT_LAYOUT = "vllm"
@@ -96,15 +97,18 @@ class House:
         *,
         now: Callable[[], float] = time.time,
         sink: TextIO | None = None,
+        state: State | None = None,
     ) -> None:
         self.choices = choices
+        self.state = state or LocalState()
         self.notes: list[str] = []
         self._now = now
         self._tokenizers: dict[str | None, Tokenizer] = {}
         self._scripts: dict[str, Script] = {}
         stages = {name: self.stage(scenario) for name, scenario in scenarios.items()}
         default_stage = stages.get(default.name) or self.stage(default)
-        self.fake = Fake(stages, default_stage, now=now, journal=Journal(sink=sink))
+        tell = self._publish if self.state.publishes else None
+        self.fake = Fake(stages, default_stage, now=now, journal=Journal(sink=sink, tell=tell))
 
     @classmethod
     def open(
@@ -114,11 +118,15 @@ class House:
         *,
         now: Callable[[], float] = time.time,
         sink: TextIO | None = None,
+        state: State | None = None,
     ) -> House:
         """Scenarios of a file or a folder; without a path a plain auto scenario. Raises ScenarioError, LayoutError."""
         scenarios = {} if path is None else load_set(path, read_fault=parse_fault)
         chosen = None if path is None else default_of(path, scenarios)
-        return cls(scenarios, chosen or plain_auto(), choices, now=now, sink=sink)
+        return cls(scenarios, chosen or plain_auto(), choices, now=now, sink=sink, state=state)
+
+    def _publish(self, exchange: Exchange) -> None:
+        self.state.publish(exchange.detail())
 
     # ---------------------------------------------------------------- building
 
@@ -138,7 +146,7 @@ class House:
         station = found.layout.start(self._launch(found, scenario, tokenizer))
         for note in getattr(station, "notes", ()):
             self._note(f"{found.layout.name}: {note}")
-        script = Script(scenario)
+        script = Script(scenario, self.state.counters(scenario))
         self._scripts[scenario.name] = script
         return Stage(
             scenario.name,
@@ -147,6 +155,8 @@ class House:
             ScriptSource(script, station, tokenizer, choices.seed),
             now=self._now,
             seed=choices.seed,
+            salt=self.state.salt,
+            ordinal=self.state.ordinal,
             faults=(*choices.faults, *faults),
             plans=choices.plans,
             tokenizer=tokenizer,
@@ -183,6 +193,7 @@ class House:
         """Counters, ordinals and journal as freshly started; what was loaded stays."""
         for script in self._scripts.values():
             script.reset()
+        self.state.reset()
         self.fake.reset()
 
     def scenario_rows(self) -> list[dict[str, Any]]:
