@@ -33,8 +33,11 @@ BEFORE, AFTER = 24, 40
 
 @dataclass(slots=True)
 class Run:
-    """What one run holds while it goes on. ``reproduce``: case id -> the command that runs it alone; ``about``: findings
-    about the run as a whole that its mode found by itself."""
+    """What one run holds while it goes on.
+
+    ``reproduce``: case id -> the command that runs it alone. ``about``: findings about the run as a whole that its mode
+    made by itself.
+    """
 
     supports: Supports
     checks: Sequence[Check]
