@@ -199,7 +199,7 @@ def completion_ids_nested_deeper(rendering: Rendering, context: FaultContext[Par
 
 
 class Late(Parameters):
-    on: Annotated[
+    chunk: Annotated[
         Literal["finish", "usage"], Field(description="the chunk that carries them: the finish or the usage chunk")
     ] = "finish"
 
@@ -247,7 +247,7 @@ def prompt_ids_late(rendering: Rendering, context: FaultContext[Late]) -> Render
     emptied, accessor, found = taken
     nested = accessor.path.startswith("choices[].")
     key = str(ids_way(accessor)[-1])
-    wants_usage = context.parameters.on == "usage" and any(message.kind == "usage" for message in emptied.messages)
+    wants_usage = context.parameters.chunk == "usage" and any(message.kind == "usage" for message in emptied.messages)
 
     def put(message: Message) -> Message:
         if nested and finishes(message):

@@ -77,7 +77,7 @@ class TestEntries:
             ({"stall": {"ms": "3"}}, "stall: ms: Input should be a valid number"),
             ({"stall": {"times": 0}}, "stall: times: Input should be greater than or equal to 1"),
             ({"stall": 3}, "the parameters of stall must be a mapping, not 3"),
-            ({"prompt-ids-late": {"on": "role"}}, "prompt-ids-late: on: Input should be 'finish' or 'usage'"),
+            ({"prompt-ids-late": {"chunk": "role"}}, "prompt-ids-late: chunk: Input should be 'finish' or 'usage'"),
             ({"stall": {}, "gzip": {}}, "a fault is written as its id"),
             (7, "a fault is written as its id"),
         ],

@@ -96,9 +96,9 @@ class TestPlaces:
         assert list(IDS) == body(after("completion-ids-at-the-top"))["x_response_token_ids"]
         assert {"tokens": {"ids": list(IDS)}} == first_choice(after("completion-ids-nested-deeper"))["x_details"]
 
-    @pytest.mark.parametrize(("on", "kind"), [("finish", "finish"), ("usage", "usage")])
-    def test_late(self, on: str, kind: str) -> None:
-        changed = after({"prompt-ids-late": {"on": on}}, STREAM)
+    @pytest.mark.parametrize(("chunk", "kind"), [("finish", "finish"), ("usage", "usage")])
+    def test_late(self, chunk: str, kind: str) -> None:
+        changed = after({"prompt-ids-late": {"chunk": chunk}}, STREAM)
 
         assert [(kind, list(PROMPT))] == [
             (message.kind, message.body["prompt_token_ids"])
