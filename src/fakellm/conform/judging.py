@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..journal import redact_pairs
+from . import globs
 from .baseline import Baseline
 from .case import Case
 from .check import Check
@@ -127,7 +128,7 @@ def remember_verdicts(run: Run, verdicts: Sequence[Verdict]) -> None:
         if finding.outcome in (Outcome.PASS, Outcome.FAIL):
             run.exercised.add(finding.check)
         if finding.outcome is Outcome.PASS:
-            run.passing.add((finding.check, finding.case))
+            run.passing.add((finding.check, globs.slug(finding.case)))
         if is_red(finding) or finding.outcome is Outcome.FAIL:
             run.failing.append(verdict)
 
