@@ -1,9 +1,9 @@
 """What the Python adapters of this folder share: the loop of JSON lines, and reading of OpenAI-shaped mappings.
 
-An adapter hands ``serve`` who its client is and ``run(message) -> answer``, plain or async; the answer is
-``captured(...)`` and everything else is said by raising: an exception of ``refusals`` is the client's own typed refusal,
-``Skip`` means that the client does not do this, whatever else escapes is its crash. Nothing here mends what a client handed over:
-lists are joined in the order in which they came, and a value that nowhere stood is null. Knows no client.
+An adapter hands ``serve`` who its client is and ``run(message) -> answer``, plain or async. The answer is
+``captured(...)``; everything else is said by raising: an exception of ``refusals`` is the client's own typed refusal,
+``Skip`` means that the client does not do this, whatever else escapes is its crash. Nothing here mends what a client
+handed over: lists are joined in the order in which they came, a value that stood nowhere is null. Knows no client.
 """
 
 from __future__ import annotations
@@ -92,6 +92,13 @@ def plain(thing: Any) -> Any:
     return dump(warnings=False) if callable(dump) else thing
 
 
+def split(request: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """A request as arguments of an SDK: what it knows by name, the rest in ``extra_body``."""
+    names = frozenset(known)
+    extra = {name: value for name, value in request.items() if name not in names}
+    return {name: value for name, value in request.items() if name in names} | ({"extra_body": extra} if extra else {})
+
+
 def spelled(scores: Sequence[Any] | None) -> list[Any] | None:
     """JSON has no NaN and no infinity: the protocol writes them as words."""
     words = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -120,9 +127,10 @@ class Choices:
         """One answer or one chunk, as a mapping."""
         self.usage = answer.get("usage") or self.usage
         self._prompt = answer.get("prompt_token_ids") if self._prompt is None else self._prompt
-        for choice in answer.get("choices") or ():
-            said = choice.get("message") or choice.get("delta") or {}
-            pieces = {
+        rows: Sequence[Mapping[str, Any]] = answer.get("choices") or ()
+        for choice in rows:
+            said: Mapping[str, Any] = choice.get("message") or choice.get("delta") or {}
+            pieces: dict[str, Any] = {
                 "completion_token_ids": choice.get("token_ids"),
                 "logprobs": scores_of(choice.get("logprobs")),
                 "text": choice["text"] if "text" in choice else said.get("content"),

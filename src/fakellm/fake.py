@@ -45,7 +45,7 @@ class Fake:
         self.stages = dict(stages)
         self.default = default
         self.mounted: dict[str, Stage] = {}
-        self.journal = journal or Journal()
+        self.journal = journal if journal is not None else Journal()  # an empty journal is false
         self.now = now
         self.in_flight = 0
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import RawIOBase
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from .ask import Ask
 from .errors import ScenarioError
@@ -96,7 +97,7 @@ class House:
         choices: Choices = Choices(),
         *,
         now: Callable[[], float] = time.time,
-        sink: TextIO | None = None,
+        sink: RawIOBase | None = None,
         state: State | None = None,
     ) -> None:
         self.choices = choices
@@ -117,7 +118,7 @@ class House:
         choices: Choices = Choices(),
         *,
         now: Callable[[], float] = time.time,
-        sink: TextIO | None = None,
+        sink: RawIOBase | None = None,
         state: State | None = None,
     ) -> House:
         """Scenarios of a file or a folder; without a path a plain auto scenario. Raises ScenarioError, LayoutError."""

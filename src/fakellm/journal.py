@@ -12,7 +12,8 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from io import RawIOBase
+from typing import Any
 
 from .ask import Ask, Request
 from .message import Wire
@@ -130,16 +131,23 @@ def text_or_base64(data: bytes) -> Any:
 
 
 class Journal:
-    """The last exchanges, oldest first. ``sink``: a text file that gets one JSON line per finished exchange."""
+    """The last exchanges, oldest first. ``sink``: a text file that gets one JSON line per finished exchange;
+    ``tell``: who else wants to know of it."""
 
     def __init__(
-        self, *, max_exchanges: int = MAX_EXCHANGES, max_bytes: int = MAX_BYTES, sink: TextIO | None = None
+        self,
+        *,
+        max_exchanges: int = MAX_EXCHANGES,
+        max_bytes: int = MAX_BYTES,
+        sink: RawIOBase | None = None,
+        tell: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._exchanges: deque[Exchange] = deque()
         self._bytes = 0
         self._max_exchanges = max_exchanges
         self._max_bytes = max_bytes
         self._sink = sink
+        self._tell = tell
         self.total = 0
         self.unmatched = 0
         self.dropped = 0
@@ -167,8 +175,9 @@ class Journal:
         """The last byte left (or the peer went away, see ``disconnected_ms``)."""
         exchange.finished_ms = finished_ms
         if self._sink is not None:
-            self._sink.write(json.dumps(exchange.detail(), default=str) + "\n")
-            self._sink.flush()
+            self._sink.write(json.dumps(exchange.detail(), default=str).encode() + b"\n")
+        if self._tell is not None:
+            self._tell(exchange)
 
     def __iter__(self) -> Iterator[Exchange]:
         return iter(tuple(self._exchanges))

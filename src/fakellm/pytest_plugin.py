@@ -62,8 +62,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _over_cases(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("fakellm_cases")
     if marker is None:
-        raise pytest.UsageError(
-            f"{metafunc.definition.nodeid} takes fakellm_case, but has no @fakellm_cases(...) that says which cases"
+        raise pytest.Collector.CollectError(
+            f"{metafunc.definition.name} takes fakellm_case, but has no @fakellm_cases(...) that says which cases"
         )
     from .errors import FakellmError
     from .testing.casework import select_cases
@@ -71,7 +71,7 @@ def _over_cases(metafunc: pytest.Metafunc) -> None:
     try:
         cases = select_cases(_wish(marker))
     except (FakellmError, TypeError) as wrong:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {wrong}") from None
+        raise pytest.Collector.CollectError(f"{metafunc.definition.name}: {wrong}") from None
     metafunc.parametrize("fakellm_case", cases, ids=[case.id for case in cases], indirect=True)
 
 

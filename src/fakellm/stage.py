@@ -117,7 +117,7 @@ class _Known:
 
 class Stage:
     """See the module's paragraph. ``faults``: played on every answer, before the reply's own; some of them
-    need the ``tokenizer`` (another tokenisation of the same text)."""
+    need the ``tokenizer`` (another tokenisation of the same text). ``salt``, ``ordinal``: see ``fakellm.state``."""
 
     def __init__(
         self,
@@ -131,6 +131,8 @@ class Stage:
         faults: Sequence[Any] = (),
         plans: bool = True,
         tokenizer: Tokenizer | None = None,
+        salt: str = "",
+        ordinal: Callable[[bytes], int | None] | None = None,
     ) -> None:
         self.name = name
         self.layout = layout
@@ -140,7 +142,8 @@ class Stage:
         self.faults = tuple(faults)
         self.tokenizer = tokenizer
         self._now = now
-        self._salt = f"{seed}/{name}/".encode()
+        self._salt = f"{seed}/{name}/{salt}".encode()
+        self._shared_ordinal = ordinal
         self._keeps_plans = plans
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
         self._plans: OrderedDict[Hashable, tuple[Plan | None, Served]] = OrderedDict()
@@ -150,6 +153,15 @@ class Stage:
 
     def answer(self, request: Request) -> Answer:
         """Answer one request. Never raises for what a request may hold: our own errors become clear 500 bodies."""
+        try:
+            return self._answer(request)
+        except FakellmError as problem:
+            return Answer(problem_wire(500, str(problem), "fakellm_error"), problem=str(problem))
+        except Exception as broken:  # noqa: BLE001 - a defect of ours is told and journalled, never a traceback
+            words = _breakdown(broken)
+            return Answer(problem_wire(500, words, "fakellm_defect"), problem=words)
+
+    def _answer(self, request: Request) -> Answer:
         key = self._digest(request)
         ids = SeededIds(b"%b%b/%d" % (self._salt, key, self._ordinal(key)))
         context = RequestContext(self._now, ids)
@@ -160,13 +172,11 @@ class Stage:
                 self._count(known.served)
                 return Answer(known.plan.play(context, known.prompt), behind=known.behind)
             del self._known[key]
-        try:
-            return self._fresh(request, key, context)
-        except FakellmError as problem:
-            return Answer(problem_wire(500, str(problem), "fakellm_error"), problem=str(problem))
-        except Exception as broken:  # noqa: BLE001 - a defect of ours is told and journalled, never a traceback
-            words = _breakdown(broken)
-            return Answer(problem_wire(500, words, "fakellm_defect"), problem=words)
+        return self._fresh(request, key, context)
+
+    def resalt(self, salt: str) -> None:
+        """Ids of its own from now on: a worker after the fork."""
+        self._salt = f"{self.seed}/{self.name}/{salt}".encode()
 
     def reset(self) -> None:
         """Forget every request that was seen (ordinals and plans); the station's state stays."""
@@ -282,6 +292,8 @@ class Stage:
         return getattr(self.station, "epoch", 0)
 
     def _ordinal(self, key: bytes) -> int:
+        if self._shared_ordinal is not None and (shared := self._shared_ordinal(key)) is not None:
+            return shared
         ordinal = self._ordinals.get(key, 0)
         self._ordinals[key] = ordinal + 1
         if ordinal:

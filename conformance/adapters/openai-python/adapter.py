@@ -14,7 +14,7 @@ import openai
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from kit import VALUES, Answer, Choices, Message, plain, serve
+from kit import VALUES, Answer, Choices, Message, plain, serve, split
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else "create"
 KNOWN = frozenset(
@@ -36,9 +36,7 @@ SUPPORTS = {
 
 
 async def run(message: Message) -> Answer:
-    request: dict[str, Any] = message["request"]
-    known = {name: value for name, value in request.items() if name in KNOWN}
-    known["extra_body"] = {name: value for name, value in request.items() if name not in KNOWN}
+    known = split(message["request"], KNOWN)
     choices = Choices()
     terms: dict[str, Any] = {"base_url": message["base_url"], "api_key": "none", "max_retries": 0}
     async with openai.AsyncOpenAI(**terms, timeout=message["deadline_ms"] / 1000) as client:

@@ -42,6 +42,8 @@ Words after -- are the vendor's own launch options."""
 @click.option(
     "--max-in-flight", type=click.IntRange(1), default=20_000, show_default=True, help="More requests at once: 429."
 )
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes on the port.")
+@click.option("--state", help="Share counters and journal between servers: redis://HOST:PORT/DB.")
 @click.option("--fail-on-unmatched", is_flag=True, help="End with exit code 1 when a request found no reply.")
 @click.option("-q", "--quiet", is_flag=True, help="No talk on stderr.")
 @click.argument("vendor_options", nargs=-1, type=click.UNPROCESSED)
@@ -61,6 +63,8 @@ def serve(
     journal: Path | None,
     max_body_mb: int,
     max_in_flight: int,
+    workers: int,
+    state: str | None,
     fail_on_unmatched: bool,
     quiet: bool,
     vendor_options: tuple[str, ...],
@@ -72,6 +76,7 @@ def serve(
     """
     from ..house import Choices, House
     from ..server.run import Bound, is_loopback, run_forever
+    from ..state import open_state
 
     def say(text: str) -> None:
         if not quiet:
@@ -96,12 +101,11 @@ def serve(
     sink = None
     if journal is not None:
         try:
-            sink = journal.open("a", encoding="utf-8")
+            sink = journal.open("ab", buffering=0)  # one write a line, so that several workers can share the file
         except OSError as problem:
             raise UsageError(f"cannot write the journal: {problem.strerror}", where=str(journal)) from None
-    house = House.open(scenario, choices, sink=sink)
-    for note in house.notes:
-        say(f"note: {note}")
+    if state is not None and workers > 1:
+        raise UsageError("--workers keeps its state by itself", where="--state", hint="start several servers instead")
     if not is_loopback(host) and admin_token is None:
         admin_token = secrets.token_urlsafe(16)
         say(f"warning: {host} can be reached from elsewhere; the admin API wants the token {admin_token}")
@@ -114,6 +118,19 @@ def serve(
         max_in_flight,
     )
     try:
+        if workers > 1:
+            from ..server.workers import run_workers
+
+            return run_workers(
+                workers,
+                lambda shared: House.open(scenario, choices, sink=sink, state=shared),
+                bound,
+                say,
+                strict=fail_on_unmatched,
+            )
+        house = House.open(scenario, choices, sink=sink, state=open_state(state))
+        for note in house.notes:
+            say(f"note: {note}")
         run_forever(house, bound)
     finally:
         if sink is not None:

@@ -85,6 +85,13 @@ def header(wire: Wire, name: str) -> str | None:
     return next((value for key, value in wire.headers if key.lower() == name), None)
 
 
+def with_length(wire: Wire) -> Wire:
+    """A whole body whose length is told by its header: then the server writes its packets as they are."""
+    if wire.stream or header(wire, "content-length") is not None:
+        return wire
+    return with_header(wire, "content-length", str(len(body_of(wire))))
+
+
 def body_of(wire: Wire) -> bytes:
     """All bytes of the answer."""
     return b"".join(frame.data for frame in wire.frames)

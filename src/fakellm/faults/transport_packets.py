@@ -15,7 +15,7 @@ from pydantic import Field
 from ..ask import Ask
 from ..message import Frame, Wire
 from .base import RECOVER, REFUSE, FaultContext, May, Parameters, on_wire, out_of_range
-from .events import cut_frames, map_frames
+from .events import cut_frames, map_frames, with_length
 from .sequences import place
 from .where import streams
 
@@ -30,7 +30,7 @@ def split_inside_utf8(wire: Wire, context: FaultContext[Parameters]) -> Wire:
     Right: decode after joining, or with an incremental decoder.
     Breaks: clients that decode every packet alone get U+FFFD or an exception.
     """
-    return replace(wire, frames=_cut_at(wire.frames, _inside_characters), coalesce=False)
+    return with_length(replace(wire, frames=_cut_at(wire.frames, _inside_characters), coalesce=False))
 
 
 def _inside_characters(data: bytes) -> list[int]:
@@ -101,7 +101,7 @@ def slow_dribble(wire: Wire, context: FaultContext[Dribble]) -> Wire:
         due = max(due, piece.due_ms)
         frames.append(Frame(piece.data, due))
         due += step
-    return replace(wire, frames=tuple(frames), coalesce=False)
+    return with_length(replace(wire, frames=tuple(frames), coalesce=False))
 
 
 class Stall(Parameters):
@@ -156,4 +156,4 @@ def connection_cut(wire: Wire, context: FaultContext[Cut]) -> Wire:
             break
         frames.append(replace(frame, data=frame.data[:left]))
         left -= len(frame.data)
-    return replace(wire, frames=tuple(frames), cut=True)
+    return replace(with_length(wire), frames=tuple(frames), cut=True)

@@ -15,9 +15,10 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from aiohttp import web
 
@@ -63,7 +64,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _socket(host: str, port: int) -> socket.socket:
+def bound_socket(host: str, port: int) -> socket.socket:
     """A bound socket; raises UsageError when the port is taken or the address is not ours."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
@@ -79,17 +80,25 @@ def _socket(host: str, port: int) -> socket.socket:
     return bound
 
 
-def _url(host: str, bound: socket.socket) -> str:
+def url_of(host: str, bound: socket.socket) -> str:
     shown = host if host not in ("0.0.0.0", "::", "") else "127.0.0.1"
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{bound.getsockname()[1]}"
 
 
 @contextlib.asynccontextmanager
-async def serving(house: House, bound: Bound = Bound()) -> AsyncGenerator[Listening, None]:
-    """A server for as long as the context lasts; on leaving, answers in flight get ``DRAIN_SECONDS`` to end."""
-    main_socket = _socket(bound.host, bound.port)
+async def serving(
+    house: House,
+    bound: Bound = Bound(),
+    listener: socket.socket | None = None,
+    app: web.Application | None = None,
+) -> AsyncGenerator[Listening, None]:
+    """A server for as long as the context lasts; on leaving, answers in flight get ``DRAIN_SECONDS`` to end.
+
+    ``listener``: a bound socket that is already there (workers share one); ``app``: what it serves, if not the usual.
+    """
+    main_socket = listener or bound_socket(bound.host, bound.port)
     admin_socket: socket.socket | None = None
-    app = (
+    app = app or (
         make_app_with_admin(house, bound)
         if bound.admin_port is None
         else make_app(house.fake, max_body_bytes=bound.max_body_bytes, max_in_flight=bound.max_in_flight)
@@ -97,22 +106,22 @@ async def serving(house: House, bound: Bound = Bound()) -> AsyncGenerator[Listen
     runners = [_runner(app)]
     try:
         if bound.admin_port is not None:
-            admin_socket = _socket(bound.host, bound.admin_port)
+            admin_socket = bound_socket(bound.host, bound.admin_port)
             admin_app = web.Application()
             add_admin(admin_app, house, bound.admin_token)
             runners.append(_runner(admin_app))
         sockets = [main_socket] if admin_socket is None else [main_socket, admin_socket]
-        for runner, listener in zip(runners, sockets, strict=True):
+        for runner, accepting in zip(runners, sockets, strict=True):
             await runner.setup()
-            await web.SockSite(runner, listener, backlog=1024).start()
-        url = _url(bound.host, main_socket)
-        yield Listening(url, (_url(bound.host, admin_socket) if admin_socket else url) + "/_fakellm")
+            await web.SockSite(runner, accepting, backlog=1024).start()
+        url = url_of(bound.host, main_socket)
+        yield Listening(url, (url_of(bound.host, admin_socket) if admin_socket else url) + "/_fakellm")
     finally:
         for runner in runners:
             await runner.cleanup()
-        for listener in (main_socket, admin_socket):
-            if listener is not None:
-                listener.close()
+        for opened in (main_socket, admin_socket):
+            if opened is not None:
+                opened.close()
 
 
 def make_app_with_admin(house: House, bound: Bound = Bound()) -> web.Application:
@@ -128,7 +137,7 @@ def _runner(app: web.Application) -> web.AppRunner:
     )
 
 
-async def _until_signal() -> None:
+async def until_signal() -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -144,13 +153,20 @@ def run_forever(house: House, bound: Bound) -> None:
         async with serving(house, bound) as listening:
             sys.stdout.write(listening.line() + "\n")
             sys.stdout.flush()
-            await _until_signal()
+            await until_signal()
 
-    # What was loaded lives as long as the process: the collector need not look at it again and again.
+    run_loop(main())
+
+
+def run_loop(main: Coroutine[Any, Any, None]) -> None:
+    """Run a server's main coroutine on the fastest loop that is there.
+
+    What was loaded by now lives as long as the process: the collector need not look at it again and again.
+    """
     gc.collect()
     gc.freeze()
     with asyncio.Runner(loop_factory=_fast_loop()) as runner:
-        runner.run(main())
+        runner.run(main)
 
 
 def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

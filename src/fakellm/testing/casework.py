@@ -78,7 +78,8 @@ def select_cases(wish: Wish) -> tuple[Case, ...]:
     )
     cases = select(load(case_files()), wanted, wish.supports, host.serves, host.plays).cases
     if not cases:
-        raise UsageError(f"no conformance case fits {wish}", hint="`fakellm conform list` shows what there is")
+        words = f"apis {', '.join(wish.apis)}, profile {wish.profile}"
+        raise UsageError(f"no conformance case fits {words}", hint="`fakellm conform list` shows what there is")
     return cases
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fakellm.errors import FaultError
-from fakellm.message import Wire
+from fakellm.message import Frame, Wire
 from support.faulty import ask, body_wire, distorted, sent, stream_wire
 
 EVENTS = ('{"id":"a","n":1}', '{"id":"b","n":"é"}', "[DONE]")
@@ -107,6 +107,18 @@ class TestPackets:
         wire = after({"connection-cut": {"at": at}}, stream_wire("1", "2"))
 
         assert (b"data: 1\n\ndata: 2\n" if left is None else left, True) == (sent(wire), wire.cut)
+
+    def test_a_whole_body_promises_all_its_bytes(self) -> None:
+        body = distorted({"connection-cut": {"at": 3}}, Wire(200, (), (Frame(b'{"a": 12}'),)))
+
+        assert (b'{"a', (("content-length", "9"),), True) == (sent(body), body.headers, body.cut)
+
+    @pytest.mark.parametrize("entry", ["split-inside-utf8", {"slow-dribble": {"size": 2}}])
+    def test_packets_of_a_whole_body_are_sent_as_they_are(self, entry: Any) -> None:
+        body = distorted(entry, Wire(200, (), (Frame("é".encode() * 4),)))
+
+        assert 1 < len(body.frames)
+        assert (("content-length", "8"),) == body.headers
 
 
 class TestHeaders:

@@ -114,9 +114,11 @@ class AnswerParser:
             self._calls += 1
 
     def _rest(self) -> list[Part]:
-        """The answer is over: a begun mark was text after all, a begun call is dropped."""
+        """The answer is over: a begun mark was text after all, a begun call is told if closing it makes it one."""
         held, self._held = self._held, ""
-        return [Part("content", "")] if held.startswith(self._marks.call) else [Part("content", held)]
+        if not held.startswith(self._marks.call):
+            return [Part("content", held)]
+        return list(self._called(closed(held[len(self._marks.call) :]))) or [Part("content", "")]
 
 
 def begun(text: str, marks: tuple[str, ...]) -> int:
@@ -151,6 +153,27 @@ def calls_in(written: str) -> list[tuple[str, str]]:
 
 def _sources(text: str, listed: bool) -> list[str]:
     return _elements(text) if listed else [text]
+
+
+def closed(text: str) -> str:
+    """A JSON text that was cut off, with what is open closed.
+
+    >>> closed('{"name": "add", "arguments": {"a": "x')
+    '{"name": "add", "arguments": {"a": "x"}}'
+    """
+    open_ones: list[str] = []
+    quoted = escaped = False
+    for character in text:
+        if quoted:
+            quoted = escaped or character != '"'
+            escaped = not escaped and character == "\\"
+        elif character == '"':
+            quoted = True
+        elif character in "{[":
+            open_ones.append("}" if character == "{" else "]")
+        elif character in "}]" and open_ones:
+            open_ones.pop()
+    return text + ('"' if quoted else "") + "".join(reversed(open_ones))
 
 
 def raw_members(text: str) -> dict[str, str]:

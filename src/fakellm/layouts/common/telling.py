@@ -31,7 +31,8 @@ class Spelling(Protocol):
 
 
 class StepParser(Protocol):
-    """Takes one choice's text apart, step by step. ``thinking``: the last step ended inside reasoning."""
+    """Takes one choice's text apart, step by step. ``thinking``: the last step ended inside reasoning (the tokens of the
+    next one count as reasoning then, the end mark's too)."""
 
     thinking: bool
 
@@ -149,8 +150,9 @@ def _steps(emitted: Sequence[EmittedStep], parser: StepParser | None) -> tuple[T
     for step in emitted:
         parts = None
         if parser is not None:
+            thinking = parser.thinking
             parts = parser.push(step.text, finished=step.finish_reason is not None)
-            if step.text and (parser.thinking or any(part.kind == "reasoning" for part in parts)):
+            if thinking or any(part.kind == "reasoning" for part in parts):
                 reasoning += step.tokens[1] - step.tokens[0]
         steps.append(
             ToldStep(

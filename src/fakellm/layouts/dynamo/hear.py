@@ -136,6 +136,15 @@ def prompt_of_chat(body: Mapping[str, Any], extension: Extension, settings: Sett
 
 
 def _described(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A tool as the template gets it: with a description, if only an empty one."""
+    """A tool as the template gets it: members in the frontend's order, with a description and properties, if empty."""
     function = as_object(tool.get("function"))
-    return {**tool, "function": {**function, "description": function.get("description") or ""}}
+    given = {name: function[name] for name in ("name", "description", "parameters", "strict") if name in function}
+    given = {name: value for name, value in given.items() if value is not None}
+    if isinstance(given.get("parameters"), Mapping):
+        parameters = as_object(given["parameters"])
+        missing = {name: value for name, value in _SCHEMA.items() if name not in parameters}
+        given["parameters"] = {**parameters, **missing}
+    return {"type": "function", "function": {**given, **({} if "description" in given else {"description": ""})}}
+
+
+_SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {}}

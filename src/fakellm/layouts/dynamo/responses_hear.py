@@ -109,16 +109,22 @@ def _message(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return {"role": "assistant", "content": None, "tool_calls": [call]}
     if kind == "function_call_output":
         return {"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")}
+    if kind == "reasoning":
+        return {"role": "assistant", "content": None}
     if kind != "message":
         return None
-    return {"role": item.get("role", "user"), "content": _content(item.get("content"))}
+    role = item.get("role", "user")
+    return {"role": "system" if role == "developer" else role, "content": _content(item.get("content"))}
 
 
 def _content(content: Any) -> Any:
     if not isinstance(content, list):
         return content
     texts = [as_object(part).get("text") for part in as_objects(content)]
-    return "".join(text for text in texts if isinstance(text, str))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+_FUNCTION = ("name", "description", "parameters", "strict")
 
 
 def chat_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,8 +135,7 @@ def chat_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
             "Completions adapter supports only function tools and none, auto, required, named function, or "
             "function-only allowed_tools choices"
         )
-    function = {name: tool[name] for name in ("name", "parameters") if name in tool}
-    return {"type": "function", "function": {**function, "description": tool.get("description") or ""}}
+    return {"type": "function", "function": {name: tool[name] for name in _FUNCTION if name in tool}}
 
 
 def _chat_choice(choice: Any, tools: Sequence[Mapping[str, Any]]) -> Any:

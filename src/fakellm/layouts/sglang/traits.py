@@ -91,6 +91,21 @@ class Trait(Enum):
     USAGE_REASONING = _since(1, "usage.reasoning_tokens")
     CONTINUOUS_USAGE_CACHED = _since(17, "continuous usage tells cached tokens under --enable-cache-report")
     DEFAULT_INCLUDE_USAGE = _since(10, "--stream-response-default-include-usage")
+    TOOL_SEPARATOR_FIRST = _since(9, "a separator behind a call is looked for before the marker of a call")
+    TOOL_SEPARATOR_FALLBACK = _since(10, "a separator that no JSON follows falls back to the marker of a call")
+    TOOL_STATE_CLEARED = _until(6, "a streamed call is forgotten when it is complete")
+    TOOL_ARGUMENTS_ESCAPED = _until(9, "streamed arguments are ASCII with escapes")
+    TOOL_EMPTY_ARGUMENTS = _since(12, "empty arguments are told in streams")
+    TOOL_DICTS = _since(9, "llama3 reads Python dicts, mistral its compact calls")
+    TOOL_COMPACT_ALL = _since(10, "mistral reads all compact calls of a whole answer")
+    TOOL_INDEX_ABSENT = _until(9, "calls of whole answers have index -1")
+    TOOL_INDEX_POSITION = Span((0, 5, 9), (0, 5, 21), "calls of whole answers have the index of their tool")
+    TOOL_MARKER_IS_CALL = _until(17, "a marker without a call ends in tool_calls and keeps its text")
+    TOOL_FORCED_JSON = _until(12, "a forced tool choice is read as a JSON array")
+    TOOL_FORCED_EITHER = Span(
+        (0, 5, 12), (0, 5, 20), "a forced tool choice is read in the parser's format, else as JSON"
+    )
+    TOOL_ARRAY_DRAINED = _since(21, "a JSON array of calls is drained at the end of a stream")
     TOOL_FLUSH = _since(17, "parsers hand out what they held back when the answer ends")
 
     # routes

@@ -5,6 +5,7 @@ faults, ``fakellm layouts`` and the docs. Pure data by version; what a version l
 from __future__ import annotations
 
 from ..base import Accessor, AccessorTable
+from .responses import places
 from .shape import Shape
 
 IDS = {"return_token_ids": True}
@@ -62,6 +63,7 @@ def table(shape: Shape) -> AccessorTable:
             Accessor("finish_reason", "choices[].finish_reason", {}, ("finish",)),
             Accessor("usage", "usage", {"stream_options": {"include_usage": True}}, ("usage",)),
         ),
+        **places(shape.version),
     }
 
 

@@ -37,9 +37,7 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
     asked_for = values.get("max_completion_tokens")
     if asked_for is None:
         asked_for = values.get("max_tokens")
-    room = check_context(
-        "chat", running.traits, running.settings, prompt.token_ids, asked_for, values=values
-    )
+    room = check_context("chat", running.traits, running.settings, prompt.token_ids, asked_for, values=values)
     if isinstance(room, Refusal):
         return refused(room, "chat", stream)
     objection = engine_checks(

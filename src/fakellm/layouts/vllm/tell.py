@@ -121,9 +121,7 @@ def _told_prompt(
     scores: tuple[Score | None, ...] | None = None
     if count is not None and generation.prompt_logprobs is not None:
         scores = tuple(
-            None
-            if row is None
-            else told_score(row, token_ids[:place], facts.speller, count=count, shown=None)
+            None if row is None else told_score(row, token_ids[:place], facts.speller, count=count, shown=None)
             for place, row in enumerate(generation.prompt_logprobs)
         )
     return ToldPrompt(token_ids, scores, text, generation.cached_tokens)

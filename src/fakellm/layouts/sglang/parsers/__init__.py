@@ -7,30 +7,34 @@ every choice. Names that SGLang knows and this package does not imitate are refu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ....errors import LayoutError, did_you_mean
 from ....told import Part
+from ..traits import Trait, Traits
+from .partial import NotJson
 from .reasoning import MANNERS, ReasoningParser, starts_inside
-from .tools import FORMATS, Call, ToolParser
+from .tool_formats import FORMATS, JsonArray
+from .tool_stream import Call, ToolParser
 
-__all__ = ["AnswerParser", "ParserChoice", "check_names"]
+__all__ = ["AnswerParser", "ParserChoice", "check_names", "claims_call"]
 
 
 @dataclass(frozen=True, slots=True)
 class ParserChoice:
     """Which parsers a request goes through: names (None = none), the request's variables and tool names.
 
-    ``flushes``: what is held back at the end is handed out (from 0.5.13).
+    ``forced``: the request forces a call. ``stream_reasoning`` False: reasoning is told in one piece.
     """
 
+    traits: Traits
     reasoning: str | None = None
     tools: str | None = None
     tool_names: Sequence[str] = ()
     variables: Mapping[str, Any] | None = None
+    forced: bool = False
     stream_reasoning: bool = True
-    flushes: bool = True
 
 
 def check_names(reasoning: str | None, tools: str | None) -> None:
@@ -41,12 +45,21 @@ def check_names(reasoning: str | None, tools: str | None) -> None:
             raise LayoutError(f"--{option} {name} is not imitated here", hint=hint)
 
 
+def claims_call(choice: ParserChoice, content: str) -> bool:
+    """Whether a whole answer without calls still says that it ended in some, as versions up to 0.5.13 do."""
+    if choice.tools is None or not choice.traits.has(Trait.TOOL_MARKER_IS_CALL):
+        return False
+    if choice.forced and choice.traits.has(Trait.TOOL_FORCED_JSON):
+        return True
+    return FORMATS[choice.tools](choice.tool_names, choice.traits).has_call(content)
+
+
 class AnswerParser:
     """One answer's parsers. Reasoning first; what it calls content goes to the tool parser."""
 
     def __init__(self, choice: ParserChoice) -> None:
+        self._choice = choice
         manner = None if choice.reasoning is None else MANNERS[choice.reasoning]
-        self._flushes = choice.flushes
         self._reasoning = (
             None
             if manner is None
@@ -54,29 +67,58 @@ class AnswerParser:
                 manner,
                 inside=starts_inside(manner, choice.variables),
                 stream_reasoning=choice.stream_reasoning,
-                flushes=choice.flushes,
+                flushes=choice.traits.has(Trait.TOOL_FLUSH),
             )
         )
-        self._tools = None if choice.tools is None else ToolParser(FORMATS[choice.tools], choice.tool_names)
+        self._tools = _tool_parser(choice)
 
     def whole(self, text: str) -> tuple[Part, ...]:
         reasoning, content = ("", text) if self._reasoning is None else self._reasoning.whole(text)
         calls: tuple[Call, ...] = ()
         if self._tools is not None:
-            content, calls = self._tools.whole(content)
+            content, calls = self._whole_calls(self._tools, content)
         return _parts(reasoning, content, calls)
 
     def push(self, text: str, *, finished: bool, aborted: bool) -> tuple[Part, ...]:
+        ends = finished and not aborted
         reasoning, content = ("", text) if self._reasoning is None else self._reasoning.push(text)
-        if finished and not aborted and self._reasoning is not None:
+        if ends and self._reasoning is not None:
             late_reasoning, late_content = self._reasoning.finish()
             reasoning, content = reasoning + late_reasoning, content + late_content
         if self._tools is None:
             return _parts(reasoning, content, ())
         content, calls = self._tools.push(content)
+        if ends:
+            late_content, late_calls = self._tools.finish()
+            content, calls = content + late_content, (*calls, *late_calls)
         parts = _parts(reasoning, content, calls)
         rest = self._tools.rest() if finished else None
         return parts if rest is None else (*parts, _part(rest))
+
+    def _whole_calls(self, tools: ToolParser, text: str) -> tuple[str, tuple[Call, ...]]:
+        """(content, calls) of a whole answer. A JSON array is read where the version reads one."""
+        choice = self._choice
+        if isinstance(tools, JsonArray):
+            return tools.whole(text)
+        if not tools.has_call(text):
+            either = choice.forced and choice.traits.has(Trait.TOOL_FORCED_EITHER)
+            return JsonArray(choice.tool_names, choice.traits).whole(text) if either else (text, ())
+        try:
+            outside, calls = tools.whole(text)
+        except NotJson:
+            return text, ()
+        if not calls and choice.traits.has(Trait.TOOL_MARKER_IS_CALL):
+            return text, ()
+        if choice.traits.has(Trait.TOOL_INDEX_ABSENT) or choice.traits.has(Trait.TOOL_INDEX_POSITION):
+            return outside, calls
+        return outside, tuple(replace(call, index=number) for number, call in enumerate(calls))
+
+
+def _tool_parser(choice: ParserChoice) -> ToolParser | None:
+    if choice.tools is None:
+        return None
+    as_json = choice.forced and choice.traits.has(Trait.TOOL_FORCED_JSON)
+    return (JsonArray if as_json else FORMATS[choice.tools])(choice.tool_names, choice.traits)
 
 
 def _parts(reasoning: str, content: str, calls: Sequence[Call]) -> tuple[Part, ...]:
