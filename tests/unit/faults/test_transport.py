@@ -141,6 +141,11 @@ class TestHeaders:
             dict(wire.headers)["content-length"],
         )
 
+    def test_gzip_of_a_large_body(self) -> None:
+        large = "[" + "1," * 100_000 + "1]"
+
+        assert large.encode() == gzip.decompress(sent(distorted("gzip", body_wire(large))))
+
     def test_gzip_twice_is_gzip_once(self) -> None:
         once = distorted("gzip", body_wire('{"a":1}'))
 
