@@ -15,13 +15,15 @@ TOOLS = {
     "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
     "redis-server": ("redis-server",),
     "node": ("node",),
+    "nginx": ("nginx",),
 }
 """tool -> the names under which it may be installed."""
 
 
 def find_tool(name: str) -> str | None:
     """The path of a tool, or None where it is absent."""
-    return next((path for path in map(shutil.which, TOOLS[name]) if path is not None), None)
+    places = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
+    return next((path for path in (shutil.which(word, path=places) for word in TOOLS[name]) if path is not None), None)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

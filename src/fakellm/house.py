@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .ask import Ask
-from .errors import ScenarioError
+from .errors import FakellmError, ScenarioError
 from .fake import Fake
 from .faults.registry import parse as parse_fault
 from .generation import Generation
@@ -127,7 +127,10 @@ class House:
         return cls(scenarios, chosen or plain_auto(), choices, now=now, sink=sink, state=state)
 
     def _publish(self, exchange: Exchange) -> None:
-        self.state.publish(exchange.detail())
+        try:
+            self.state.publish(exchange.detail())
+        except FakellmError as problem:  # the answer stands; our own journal keeps it, and says why nobody else does
+            exchange.problem = exchange.problem or f"not published: {problem.message}"
 
     # ---------------------------------------------------------------- building
 

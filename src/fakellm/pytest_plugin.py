@@ -8,7 +8,6 @@ hides a failure of its own. Every xdist worker has a server and a port of its ow
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest

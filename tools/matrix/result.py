@@ -52,7 +52,7 @@ def from_report(lines: Iterable[str], about: Mapping[str, Any], machine: Machine
         elif row["type"] == "case":
             cases[row["id"]] = _case(row)
         elif row["type"] == "finding":
-            _sort_in(cases[row.get("record", row["case"])], row)
+            _sort_in(cases[row["case"] if row["case"] in cases else row["record"]], row)
         elif row["type"] == "footer":
             footer = row
     shown = [_finished(cases[name]) for name in sorted(cases)]

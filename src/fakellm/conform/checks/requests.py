@@ -51,12 +51,15 @@ def flags_sent(observation: Observation) -> Sequence[Finding]:
 def fields_kept(observation: Observation) -> Sequence[Finding]:
     """Everything else that the caller put into the request MUST reach the server unchanged.
 
-    Above all the caller's own extra fields: they are merged with the flag for ids, never replaced by it.
+    Above all the caller's own extra fields: they are merged with the flag for ids, never replaced by it. A
+    ``stream: false`` may be left out: every API says that it means the same.
     """
     body = sent_body(observation)
     if body is None:
         return NOTHING
     own = {key: value for key, value in observation.case.request.items() if key not in observation.case.flags}
+    if own.get("stream") is False and "stream" not in body:
+        del own["stream"]
     found = first_missing(own, body)
     if found is None:
         return [passed()]

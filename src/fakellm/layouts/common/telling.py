@@ -31,8 +31,8 @@ class Spelling(Protocol):
 
 
 class StepParser(Protocol):
-    """Takes one choice's text apart, step by step. ``thinking``: the last step ended inside reasoning (the tokens of the
-    next one count as reasoning then, the end mark's too)."""
+    """Takes one choice's text apart, step by step. ``thinking``: the last step ended inside reasoning (the tokens of
+    the next one count as reasoning then, the end mark's too)."""
 
     thinking: bool
 

@@ -95,6 +95,7 @@ class _Stream:
         self._events: list[Message] = []
         self._message = _Text()
         self._calls: list[_Call] = []
+        self._done: dict[int, dict[str, Any]] = {}
         self._due = 0.0
         self._span: tuple[int, int] | None = None
 
@@ -144,46 +145,42 @@ class _Stream:
     def _end(self, chunks: list[Chunk]) -> None:
         failed = self._told.choices[0].failure is not None
         status = "failed" if failed else _status(chunks)
-        closes = [self._close_calls, self._close_message]
-        if not (chunks and chunks[-1].finish_reason == "tool_calls"):
-            closes.reverse()
-        item_status = "completed" if status == "completed" else "incomplete"
-        for close in closes:
-            close(item_status)
+        calls_first = bool(chunks) and chunks[-1].finish_reason == "tool_calls"
+        self._close_all(calls_first, "completed" if status == "completed" else "incomplete")
         error = {"code": "server_error", "message": "Internal server error"} if failed else None
-        output = self._output(item_status)
+        output = [self._done[index] for index in sorted(self._done)]
         usage = usage_value(self._told, self._frame)
         value = response_value(self._frame, self._id, status, output, usage, error=error)
         self._say(f"response.{status}", {"response": value}, kind="error" if failed else "finish")
 
-    def _output(self, status: str) -> list[dict[str, Any]]:
-        items = {call.index: call.item("completed") for call in self._calls}
-        if self._message.index is not None:
-            items[self._message.index] = self._item(status)
-        return [items[index] for index in sorted(items)]
+    def _close_all(self, calls_first: bool, last_status: str) -> None:
+        """Close every item; only the one that is closed last may be incomplete."""
+        messages = [] if self._message.index is None else [self._message]
+        items: list[_Call | _Text] = [*self._calls, *messages] if calls_first else [*messages, *self._calls]
+        for place, item in enumerate(items, 1):
+            status = last_status if place == len(items) else "completed"
+            if isinstance(item, _Call):
+                self._close_call(item, status)
+            else:
+                self._close_message(item, status)
 
-    def _close_calls(self, status: str) -> None:
-        for call in self._calls:
-            place = {"item_id": call.id, "output_index": call.index}
-            self._say(
-                "response.function_call_arguments.done",
-                {**place, "arguments": call.part.text},
-                first={"name": call.part.name},
-            )
-            self._say("response.output_item.done", {"output_index": call.index, "item": call.item("completed")})
+    def _close_call(self, call: _Call, status: str) -> None:
+        place = {"item_id": call.id, "output_index": call.index}
+        name = {"name": call.part.name}
+        done = "response.function_call_arguments.done"
+        self._say(done, {**place, "arguments": call.part.text}, first=name)
+        self._close_item(call.index, call.item(status))
 
-    def _close_message(self, status: str) -> None:
-        message = self._message
-        if message.index is None:
-            return
+    def _close_message(self, message: _Text, status: str) -> None:
         scores = [short(score) for score in message.scores]
         self._say("response.output_text.done", {**self._place(), "text": message.text, "logprobs": scores})
         part = text_part(message.text, message.scores)
         self._say("response.content_part.done", {**self._place(), "part": part})
-        self._say("response.output_item.done", {"output_index": message.index, "item": self._item(status)})
+        self._close_item(message.index or 0, message_item(message.id, part, status))
 
-    def _item(self, status: str) -> dict[str, Any]:
-        return message_item(self._message.id, text_part(self._message.text, self._message.scores), status)
+    def _close_item(self, index: int, item: dict[str, Any]) -> None:
+        self._done[index] = item
+        self._say("response.output_item.done", {"output_index": index, "item": item})
 
     def _place(self) -> dict[str, Any]:
         return {"item_id": self._message.id, "output_index": self._message.index, "content_index": 0}
