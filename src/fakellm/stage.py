@@ -24,7 +24,9 @@ from .faults.compose import Distortion, compose
 from .generation import Generation
 from .layouts.base import Context, Counting, Layout, Served, Station
 from .message import Frame, Rendering, Wire
+from .pacing import dribbled
 from .plan import ROOMY_TOKENS, Marks, Plan, PromptWords, make_plan
+from .timing import Dribble
 from .tokenizer import Tokenizer
 from .told import Told
 
@@ -236,7 +238,9 @@ class Stage:
     def _send(self, played: Played, context: Context) -> Wire:
         rendering = self.station.render(played.told, played.heard, context)
         rendering = played.distortion.rendering(rendering, played.told)
-        return played.distortion.wire(_plain_wire(rendering))
+        sent = played.distortion.wire(_plain_wire(rendering))
+        dribble: Dribble | None = getattr(played.reply.timing, "dribble", None)
+        return sent if dribble is None else dribbled(sent, dribble)
 
     def healthy(self, played: Played, context: Context | None = None) -> Told:
         """What the same request is told when nothing distorts it: the oracle of the conformance suite."""
@@ -254,9 +258,12 @@ class Stage:
     def _plan_key(self, ask: Ask, reply: Reply) -> Hashable | None:
         """What the bytes of an answer depend on besides ids, time and the prompt's own ids; None = render afresh.
 
-        Faults may draw chance by ordinal, so a reply with faults has no plan.
+        Faults may draw chance by ordinal, so a reply with faults has no plan; nor has one whose packets are cut by
+        length, which the ids in them could change.
         """
         if not self._keeps_plans or reply.key is None or self.faults or reply.faults:
+            return None
+        if getattr(reply.timing, "dribble", None) is not None:
             return None
         shape: Hashable | None = getattr(self.station, "plan_key", _no_plan)(ask)
         return None if shape is None else (reply.key, self._epoch(), shape)

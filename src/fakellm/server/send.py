@@ -35,7 +35,7 @@ async def send(request: web.Request, wire: Wire, exchange: Exchange) -> web.Stre
     pinned = any(name == "content-length" for name, _ in wire.headers)
     if pinned or (wire.cut and not wire.stream):
         return await _raw(request, wire, started)
-    if wire.stream:
+    if wire.stream or (len(wire.frames) > 1 and not wire.coalesce):
         return await _stream(request, wire, started)
     if len(wire.frames) == 1:
         body, due_ms = wire.frames[0].data, wire.frames[0].due_ms
@@ -58,9 +58,11 @@ def _writes(wire: Wire) -> tuple[Frame, ...]:
 
 async def _stream(request: web.Request, wire: Wire, started: float) -> web.StreamResponse:
     response = web.StreamResponse(status=wire.status, headers=_headers(wire.headers).copy())
-    if request.version >= (1, 1):
-        response.enable_chunked_encoding()
     frames = _writes(wire)
+    if not wire.stream:  # a whole answer in several packets: it has a length, as from one packet
+        response.content_length = sum(len(frame.data) for frame in frames)
+    elif request.version >= (1, 1):
+        response.enable_chunked_encoding()
     elapsed_ms = (asyncio.get_running_loop().time() - started) * 1000.0
     ready = next((place for place, frame in enumerate(frames) if frame.due_ms > elapsed_ms), len(frames))
     sent = 0

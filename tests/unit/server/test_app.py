@@ -17,7 +17,7 @@ from fakellm.fake import Fake
 from fakellm.message import Frame, Wire
 from fakellm.server.app import make_app
 from fakellm.stage import Answer
-from fakellm.timing import Timing
+from fakellm.timing import Dribble, Timing
 from support.stages import NOON, Spoken, spoken, stage
 
 CHAT = {"model": "tiny", "messages": [{"role": "user", "content": "Hi"}]}
@@ -105,6 +105,20 @@ class TestAnswers:
         response = await client.post("/v1/chat/completions", json={**CHAT, "stream": True})
 
         assert (await response.read()).endswith(b"data: [DONE]\n\n")
+
+    @pytest.mark.parametrize("streamed", [False, True])
+    async def test_an_answer_that_dribbles_arrives_in_packets(self, serve: Serve, streamed: bool) -> None:
+        playing = stage(Spoken(spoken("Hello"), timing=Timing(dribble=Dribble(bytes=40, every_ms=1.0))))
+        client, fake = await serve(playing)
+
+        response = await client.post("/v1/chat/completions", json={**CHAT, "stream": streamed})
+        body = await response.read()
+
+        exchange = await ended(fake)
+        assert exchange.body == body
+        assert len(body) > 40
+        assert all(len(frame.data) <= 40 for frame in exchange.wire.frames)
+        assert ("content-length" in response.headers) is not streamed
 
     async def test_each_frame_a_chunk_when_it_must_not_be_joined(self, serve: Serve) -> None:
         client, _ = await serve(WireStage(wire(b"data: 1\n\n", b"data: 2\n\n", coalesce=False)))
