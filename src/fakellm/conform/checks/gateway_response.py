@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from ..finding import Finding, Level
-from ..observation import Observation
+from ..observation import Kind, Observation
 from .base import GATEWAY, NOTHING, exchange_check, failed, passed
 from .oracle import error_on_the_wire
 from .sides import Sides, leaves, sides_of
@@ -33,6 +33,8 @@ def answer_readable(observation: Observation) -> Sequence[Finding]:
     """
     down = observation.downstream
     if down is None or observation.case.faults or error_on_the_wire(observation) or observation.sent is None:
+        return NOTHING
+    if observation.ending.kind is Kind.TIMED_OUT:
         return NOTHING
     if down.error is not None:
         return [failed(f"the answer did not come back: {down.error}")]

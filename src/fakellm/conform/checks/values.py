@@ -241,7 +241,7 @@ def weights_kept(observation: Observation) -> Sequence[Finding]:
     came from which.
     """
     tried = False
-    for pair in pairs(observation):
+    for pair in pairs(observation) if got_capture(observation) is not None else ():
         got = pair.got.weight_versions if pair.got is not None else None
         sent = pair.sent.weight_versions if pair.sent is not None else None
         if sent is None or (got is None and observation.mode is Mode.CLIENT):
