@@ -126,11 +126,11 @@ class Running:
     def __init__(self, gateway: Gateway, port: int = 0) -> None:
         self.gateway = gateway
         self.port = port
-        self._runner = web.AppRunner(gateway.app(), access_log=None, handler_cancellation=True)
+        self._runner = web.AppRunner(gateway.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.2)
 
     async def __aenter__(self) -> str:
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port, shutdown_timeout=0.2)
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
         await site.start()
         self.port = self._runner.addresses[0][1]
         return f"http://127.0.0.1:{self.port}"
