@@ -23,7 +23,8 @@ class Check:
     """One requirement.
 
     ``id``: ``align.ids-vs-logprobs``. ``requirement``: one sentence with MUST, SHOULD or MAY. ``page``: the docstring
-    that ``explain`` prints. ``needs``: values that must be in ``supports.captures`` for it to arise (any one of them).
+    that ``explain`` prints. ``needs``: values that must be in ``supports.captures`` for it to arise: any one of them, or
+    all of them when it holds them ``together``.
     ``modes``: where it runs. ``sources``: links. Exactly one of ``judge`` and ``judge_run`` is there.
     """
 
@@ -33,6 +34,7 @@ class Check:
     page: str = ""
     modes: frozenset[Mode] = frozenset({Mode.CLIENT})
     needs: frozenset[str] = field(default_factory=frozenset[str])
+    together: bool = False
     sources: tuple[str, ...] = ()
     judge: Judge | None = None
     judge_run: RunJudge | None = None

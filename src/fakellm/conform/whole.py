@@ -123,6 +123,8 @@ def cannot_arise(check: Check, run: Run, lost: frozenset[str]) -> bool:
     if not check.needs:
         return False
     exposed = (run.supports.captures | run.given) & check.needs
+    if check.together and exposed != check.needs:
+        return True
     return not exposed or bool(lost & check.needs)
 
 

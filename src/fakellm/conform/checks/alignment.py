@@ -61,6 +61,7 @@ def logprobs(observation: Observation) -> Sequence[Finding]:
     "align.ids-vs-logprobs",
     modes=BOTH,
     needs=("completion_token_ids", "logprobs"),
+    together=True,
     sources=(GYM_566, "https://github.com/ai-dynamo/dynamo/issues/14302"),
 )
 def ids_vs_logprobs(observation: Observation) -> Sequence[Finding]:

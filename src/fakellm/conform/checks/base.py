@@ -34,6 +34,7 @@ def exchange_check(
     level: Level = Level.MUST,
     modes: frozenset[Mode] = CLIENT,
     needs: Sequence[str] = (),
+    together: bool = False,
     given_up: bool = False,
     sources: Sequence[str],
 ) -> Callable[[Judge], Check]:
@@ -56,6 +57,7 @@ def exchange_check(
             page=page,
             modes=modes,
             needs=frozenset(needs),
+            together=together,
             sources=tuple(sources),
             judge=levelled,
         )
