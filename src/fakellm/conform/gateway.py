@@ -118,7 +118,7 @@ async def _routes(host: Host, sandwich: Sandwich, options: Options, setup: Setup
     templates = load(case_files()) if setup.templates is None else setup.templates
     layouts = tuple(built(options.layouts or DEFAULT_LAYOUTS))
     anything = Supports(name="", apis=frozenset(ALL_APIS))
-    wanted = Wanted(profile="gateway", layouts=layouts, smoke=True)
+    wanted = Wanted(profile="gateway", layouts=layouts, smoke=True, extended=True)
     cases = select(templates, wanted, anything, host.serves).cases
     found = await routes(host, sandwich, [case for case in cases if not case.stream])
     if not found:

@@ -21,7 +21,7 @@ def test_smoke_is_green_and_short_for_a_good_client(capsys: pytest.CaptureFixtur
 
     out = capsys.readouterr().out
     assert 0 == code
-    assert "usable captures: 2 of 2 exchanges that carried ids" == out.splitlines()[0]
+    assert "usable captures: 3 of 3 exchanges that carried ids" == out.splitlines()[0]
     assert out.rstrip().endswith("conformant")
 
 
@@ -31,7 +31,7 @@ def test_json_is_one_object_with_the_contracted_keys(capsys: pytest.CaptureFixtu
     shown = json.loads(capsys.readouterr().out)
     assert {"verdict", "exit", "usable", "counts", "failing"} == set(shown)
     assert {"pass", "fail", "warn", "note", "untested", "na", "error"} == set(shown["counts"])
-    assert (0, 0, [2, 2]) == (code, shown["exit"], shown["usable"])
+    assert (0, 0, [3, 3]) == (code, shown["exit"], shown["usable"])
 
 
 def test_without_a_report_dir_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
