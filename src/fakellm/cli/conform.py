@@ -135,7 +135,7 @@ def _target(given: dict[str, Any]) -> Any:
 def client(**given: Any) -> int:
     """Judge a client: what it kept of prompt ids, completion ids and logprobs, token by token.
 
-    COMMAND is an adapter that speaks JSON lines on stdin and stdout; see the chapter on adapters.
+    COMMAND is an adapter that speaks JSON lines on stdin and stdout; see docs/conformance.md.
     """
     from ..conform.client import conform_client
 

@@ -29,7 +29,7 @@ class InProcessDriver:
         self.adapter: Any = adapter() if isinstance(adapter, type) else adapter
         self.problems: list[RunnerError] = []
         if not callable(getattr(self.adapter, "run", None)):
-            raise UsageError(f"{adapter!r} has no run(message)", hint="see the chapter on adapters in the documents")
+            raise UsageError(f"{adapter!r} has no run(message)", hint="see docs/conformance.md")
 
     @classmethod
     def from_name(cls, name: str) -> InProcessDriver:
