@@ -72,7 +72,8 @@ class ScriptSource:
             raise Unmatched(missing.body()) from None
         parsers: tuple[str | None, str | None] | None = getattr(self._station, "parsers", None)
         forced = bool(getattr(self._station, "forced_json", False))
-        voice = None if parsers is None else voice_of(*parsers, forced_json=forced)
+        array = bool(getattr(self._station, "forced_array", False))
+        voice = None if parsers is None else voice_of(*parsers, forced_json=forced, forced_array=array)
 
         def generate(heard: Ask) -> tuple[Generation, ...]:
             return compose(matched, heard, self._tokenizer, seed=self._seed, voice=voice)

@@ -77,13 +77,15 @@ PARSED_APIS = frozenset(("chat", "batch", "responses", "messages", "ollama"))
 class Voice:
     """How structure is written. ``reasoning_open`` is empty where the chat template opened the reasoning already.
     ``forced_json``: a forced tool choice binds the engine to plain JSON, as vLLM up to 0.20 does it: the arguments of a
-    named function, an array of name and parameters for ``required``; there is no content then. ``thinks``: the server
-    has a reasoning parser, which may take an answer without marks for reasoning."""
+    named function, an array of name and parameters for ``required``; there is no content then. ``forced_array``: it is
+    an array for both, as in SGLang up to 0.5.10. ``thinks``: the server has a reasoning parser, which may take an
+    answer without marks for reasoning."""
 
     reasoning_open: str = "<think>"
     reasoning_close: str = "</think>"
     tools: ToolFormat = HERMES
     forced_json: bool = False
+    forced_array: bool = False
     thinks: bool = False
 
     def lead(self, ask: Ask) -> str:
@@ -110,6 +112,8 @@ class Voice:
         many spaces more inside the last tool call, where no parser minds them: other tokens, the same structure.
         ``forced``: the request's tool choice, see :func:`forced_by`; ``lead``: see :meth:`lead`."""
         text = lead if reasoning is None else f"{self.reasoning_open}{reasoning}{self.reasoning_close}"
+        if tool_calls and forced and self.forced_array:
+            return text + _forced(tool_calls, "required", variant)
         if tool_calls and forced and self.forced_json:
             return text + _forced(tool_calls, forced, variant)
         text += content or ""
@@ -122,17 +126,22 @@ class Voice:
 
 
 def voice_of(
-    reasoning_parser: str | None = None, tool_parser: str | None = None, *, forced_json: bool = False
+    reasoning_parser: str | None = None,
+    tool_parser: str | None = None,
+    *,
+    forced_json: bool = False,
+    forced_array: bool = False,
 ) -> Voice:
     """The voice that these parsers understand; names may be spelled with dashes or underscores. ``forced_json``: as
-    vLLM up to 0.20 reads a forced tool choice (later versions leave it to the tool parser).
+    vLLM up to 0.20 reads a forced tool choice (later versions leave it to the tool parser); ``forced_array``: as SGLang
+    up to 0.5.10 does.
 
     >>> voice_of("qwen3", "hermes").spell("Hm.", "Yes.")
     '<think>Hm.</think>Yes.'
     """
     marks = REASONING_MARKS.get((reasoning_parser or "").replace("-", "_"), ("<think>", "</think>"))
     form = TOOL_FORMATS.get((tool_parser or "").replace("-", "_"), HERMES)
-    return Voice(*marks, form, forced_json=forced_json, thinks=bool(reasoning_parser))
+    return Voice(*marks, form, forced_json, forced_array, thinks=bool(reasoning_parser))
 
 
 def voice_for(options: Sequence[str], *, forced_json: bool = False) -> Voice:

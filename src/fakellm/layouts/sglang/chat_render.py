@@ -16,6 +16,7 @@ from . import answers, openai_parts
 from .chat_request import ChatRoute
 from .native_render import NativeRenderer, in_order
 from .openai_parts import Facts
+from .parsers import claimed_calls
 from .traits import Trait
 
 _NOTHING: tuple[Part, ...] = ()
@@ -68,9 +69,11 @@ class ChatRenderer:
     def _choice(self, told: Told, choice: ToldChoice, now: float) -> dict[str, Any]:
         traits, values = self.facts.traits, self.route.values
         parts = choice.parts if choice.parts is not None else (Part("content", choice.text),)
-        calls = [self._tool_call(part, number) for number, part in enumerate(p for p in parts if p.kind == "tool")]
+        calls: list[dict[str, Any]] | None = [self._tool_call(part) for part in parts if part.kind == "tool"] or None
         finish, matched = choice.finish_reason, choice.stop_reason
-        if calls and finish == "stop":
+        if calls is None and self.route.parsers is not None:
+            calls = claimed_calls(self.route.parsers, "".join(part.text for part in parts if part.kind == "content"))
+        if calls is not None and finish == "stop":
             finish, matched = "tool_calls", None
         made: dict[str, Any] = {
             "index": choice.index,
@@ -92,7 +95,7 @@ class ChatRenderer:
             made["meta_info"] = self.native.object(told, choice, self.facts.call, now)["meta_info"]
         return made
 
-    def _message(self, parts: Sequence[Part], calls: list[dict[str, Any]]) -> dict[str, Any]:
+    def _message(self, parts: Sequence[Part], calls: list[dict[str, Any]] | None) -> dict[str, Any]:
         traits = self.facts.traits
         content = "".join(part.text for part in parts if part.kind == "content")
         reasoning = "".join(part.text for part in parts if part.kind == "reasoning")
@@ -102,13 +105,13 @@ class ChatRenderer:
             "reasoning_content": reasoning or None,
         }
         if calls or not traits.has(Trait.TOOL_CALLS_OMITTED):
-            message["tool_calls"] = calls or None
+            message["tool_calls"] = calls
         return message
 
-    def _tool_call(self, part: Part, index: int, *, named: bool = True) -> dict[str, Any]:
+    def _tool_call(self, part: Part, *, named: bool = True) -> dict[str, Any]:
         return {
             "id": self._call_id(part) if named else None,
-            "index": index,
+            "index": part.tool_index,
             "type": "function",
             "function": {"name": part.name if named else None, "arguments": part.text},
         }
@@ -186,7 +189,7 @@ class ChatRenderer:
             yield self._delta(told, choice, step, {}, scores)
 
     def _piece(self, part: Part) -> dict[str, Any]:
-        return self._tool_call(part, part.tool_index or 0, named=part.name is not None)
+        return self._tool_call(part, named=part.name is not None)
 
     def _scores(self, choice: ToldChoice, step: ToldStep) -> dict[str, Any] | None:
         if not self.route.values["logprobs"] or choice.scores is None:

@@ -170,12 +170,13 @@ def _route(values: Mapping[str, Any], request: Request, engine: Engine) -> ChatR
     parsers = None
     if tool_path or reasoning_path:
         parsers = ParserChoice(
+            engine.traits,
             reasoning=settings.reasoning_parser if reasoning_path else None,
             tools=settings.tool_call_parser if tool_path else None,
             tool_names=tuple(tool["function"]["name"] for tool in tools),
             variables=variables,
+            forced=values["tool_choice"] == "required" or isinstance(values["tool_choice"], Mapping),
             stream_reasoning=values["stream_reasoning"],
-            flushes=engine.traits.has(Trait.TOOL_FLUSH),
         )
     return ChatRoute(
         values=values,

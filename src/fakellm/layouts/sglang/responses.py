@@ -171,11 +171,11 @@ def _route(
     parsers = None
     if settings.reasoning_parser or calls:
         parsers = ParserChoice(
+            station.traits,
             reasoning=settings.reasoning_parser,
             tools=calls,
             tool_names=tuple(tool["function"]["name"] for tool in tools),
             variables=variables,
-            flushes=station.traits.has(Trait.TOOL_FLUSH),
         )
     name = values["request_id"] or f"resp_{context.hex(32)}"
     return ResponsesRoute(values, name, tuple(messages), parsers, logprobs, refused)

@@ -26,7 +26,7 @@ from .routes import find
 from .scores import Speller
 from .state import State
 from .telling import Parsing, Teller
-from .traits import Traits
+from .traits import Trait, Traits
 
 
 class SglangStation:
@@ -36,7 +36,7 @@ class SglangStation:
         self.traits = traits
         self.launch = launch
         self.settings = options.read(launch, traits)
-        check_names(self.settings.reasoning_parser, self.settings.tool_call_parser)
+        check_names(self.settings.reasoning_parser, self.settings.tool_call_parser, traits)
         self.notes = self.settings.notes
         self.tokenizer = launch.tokenizer
         self.engine = Engine(self.tokenizer, self.settings, traits)
@@ -66,6 +66,16 @@ class SglangStation:
     def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
         """The answer in the route's words."""
         return RENDERERS[ask.api](told, named(ask, context), self, context)
+
+    @property
+    def parsers(self) -> tuple[str | None, str | None]:
+        """The reasoning and tool parsers it was started with: how the model behind it must write."""
+        return self.settings.reasoning_parser, self.settings.tool_call_parser
+
+    @property
+    def forced_array(self) -> bool:
+        """A forced tool choice binds the engine to a JSON array of calls."""
+        return self.traits.has(Trait.TOOL_FORCED_JSON)
 
     def served(self, served: Served) -> None:
         """Count an answer for /metrics."""

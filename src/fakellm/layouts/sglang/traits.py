@@ -97,6 +97,7 @@ class Trait(Enum):
     TOOL_ARGUMENTS_ESCAPED = _until(9, "streamed arguments are ASCII with escapes")
     TOOL_EMPTY_ARGUMENTS = _since(12, "empty arguments are told in streams")
     TOOL_DICTS = _since(9, "llama3 reads Python dicts, mistral its compact calls")
+    TOOL_HERMES = _since(9, "the tool parser hermes")
     TOOL_COMPACT_ALL = _since(10, "mistral reads all compact calls of a whole answer")
     TOOL_INDEX_ABSENT = _until(9, "calls of whole answers have index -1")
     TOOL_INDEX_POSITION = Span((0, 5, 9), (0, 5, 21), "calls of whole answers have the index of their tool")

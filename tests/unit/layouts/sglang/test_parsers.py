@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fakellm.ask import Request
 from fakellm.layouts.sglang.parsers import AnswerParser, ParserChoice
 from fakellm.layouts.sglang.parsers.partial import NotJson, read_partial
+from fakellm.layouts.sglang.traits import Traits
 from fakellm.told import Part
 from support.sglang import NEWEST, events, server, told
 from support.stages import chat, spoken
@@ -23,8 +24,11 @@ QWEN = f"Let me see.\n<tool_call>\n{CALL}\n</tool_call>"
 THOUGHT = "<think>hmm, well</think>It rains."
 
 
-def parser(reasoning: str | None = None, tools: str | None = None, **variables: Any) -> AnswerParser:
-    return AnswerParser(ParserChoice(reasoning, tools, ("weather",), variables))
+def parser(
+    reasoning: str | None = None, tools: str | None = None, *, version: int = 23, forced: bool = False, **variables: Any
+) -> AnswerParser:
+    traits = Traits.of((0, 5, version))
+    return AnswerParser(ParserChoice(traits, reasoning, tools, ("clock", "weather"), variables, forced))
 
 
 def joined(parts: list[Part]) -> dict[str, Any]:

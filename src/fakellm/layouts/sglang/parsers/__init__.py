@@ -18,7 +18,7 @@ from .reasoning import MANNERS, ReasoningParser, starts_inside
 from .tool_formats import FORMATS, JsonArray
 from .tool_stream import Call, ToolParser
 
-__all__ = ["AnswerParser", "ParserChoice", "check_names", "claims_call"]
+__all__ = ["AnswerParser", "ParserChoice", "check_names", "claimed_calls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +37,23 @@ class ParserChoice:
     stream_reasoning: bool = True
 
 
-def check_names(reasoning: str | None, tools: str | None) -> None:
-    """Raises LayoutError for a parser that is not imitated."""
+def check_names(reasoning: str | None, tools: str | None, traits: Traits) -> None:
+    """Raises LayoutError for a parser that is not imitated, or that the version does not have."""
     for option, name, known in (("reasoning-parser", reasoning, MANNERS), ("tool-call-parser", tools, FORMATS)):
         if name is not None and name not in known:
             hint = did_you_mean(name, known) or f"imitated are: {', '.join(known)}"
             raise LayoutError(f"--{option} {name} is not imitated here", hint=hint)
+    if tools == "hermes" and not traits.has(Trait.TOOL_HERMES):
+        raise LayoutError(f"SGLang {traits.text} has no --tool-call-parser hermes", hint="qwen25 reads such calls")
 
 
-def claims_call(choice: ParserChoice, content: str) -> bool:
-    """Whether a whole answer without calls still says that it ended in some, as versions up to 0.5.13 do."""
+def claimed_calls(choice: ParserChoice, content: str) -> list[Any] | None:
+    """No calls, told as a list, where a marker alone counts as a call: such an answer says that it ended in some."""
     if choice.tools is None or not choice.traits.has(Trait.TOOL_MARKER_IS_CALL):
-        return False
+        return None
     if choice.forced and choice.traits.has(Trait.TOOL_FORCED_JSON):
-        return True
-    return FORMATS[choice.tools](choice.tool_names, choice.traits).has_call(content)
+        return None
+    return [] if FORMATS[choice.tools](choice.tool_names, choice.traits).has_call(content) else None
 
 
 class AnswerParser:

@@ -28,7 +28,7 @@ class _Open(Exception):
 
 
 def read_partial(text: str, *, strings: bool = True) -> tuple[Any, int, bool]:
-    """(value so far, where it ends, complete); raises NotJson when there is nothing to show. Blanks up to the end of the
+    """(value so far, where it ends, complete); raises NotJson when there is nothing to show. Blanks at the end of the
     text belong to the value."""
     reader = _Reader(text, strings)
     try:
