@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from .ask import Request
 from .faults.base import Fault
@@ -44,6 +44,8 @@ OPTIONS: dict[tuple[str, str | None], dict[str, Any]] = {
     ("vllm", "reasoning"): {"reasoning-parser": "qwen3"},
     ("vllm", "tools"): {"enable-auto-tool-choice": True, "tool-call-parser": "hermes"},
     ("vllm", "token-in"): {"enable-scale-out": True},
+    ("dynamo", "reasoning"): {"dyn-reasoning-parser": "qwen3"},
+    ("dynamo", "tools"): {"dyn-tool-call-parser": "hermes"},
     ("sglang", "reasoning"): {"reasoning-parser": "qwen3"},
     ("sglang", "tools"): {"tool-call-parser": "qwen25"},
 }
@@ -65,9 +67,26 @@ class Situation:
     def request(self, layout: Layout) -> Request:
         """The request with the flags that this layout needs for ids and scores."""
         places = layout.accessors.get((self.api, bool(self.body.get("stream"))), ())
-        flags = {name: value for place in places if place.value in ASKED for name, value in place.flags.items()}
+        flags: dict[str, Any] = {}
+        for place in places:
+            if place.value in ASKED:
+                flags = joined(flags, place.flags)
         body = json.dumps({"model": "tiny", **flags, **self.body}).encode()
         return Request("POST", self.path, {}, {"content-type": "application/json"}, body)
+
+
+def joined(flags: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Both sets of flags: objects and lists under one name are joined (Dynamo names all values in one list)."""
+    both = dict(flags)
+    for name, value in more.items():
+        known = both.get(name)
+        if isinstance(known, dict) and isinstance(value, Mapping):
+            both[name] = joined(cast(dict[str, Any], known), cast(Mapping[str, Any], value))
+        elif isinstance(known, list) and isinstance(value, list):
+            both[name] = [*cast(list[Any], known), *(each for each in cast(list[Any], value) if each not in known)]
+        else:
+            both[name] = value
+    return both
 
 
 def _chat(name: str, *parts: Mapping[str, Any], **more: Any) -> Situation:

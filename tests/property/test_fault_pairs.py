@@ -20,7 +20,7 @@ from fakellm.scenario.plain import plain_auto
 from fakellm.showcase import NOON, OPTIONS, SITUATIONS, Situation
 from fakellm.stage import Answer
 
-LAYOUTS = ("vllm-0.32.0", "vllm-0.16.0", "sglang-0.5.23")
+LAYOUTS = ("vllm-0.32.0", "sglang-0.5.23", "dynamo-1.7")
 NAMES = sorted(faults())
 HOUSE = House({}, plain_auto(), Choices(plans=False), now=lambda: NOON)
 PATIENT = settings(deadline=None, max_examples=250, suppress_health_check=[HealthCheck.too_slow])
