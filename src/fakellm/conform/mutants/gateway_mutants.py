@@ -296,14 +296,15 @@ class FirstChoiceOnly(Rewriting):
 
 
 class Hang(Gateway):
-    """Takes the server's answer and never hands it back."""
+    """Takes a stream from the server and never hands it back."""
 
     async def call(self, session: ClientSession, incoming: web.Request, asked: Passing) -> web.StreamResponse:
         url = self.upstream + asked.path
         async with session.request(incoming.method, url, data=asked.body, headers=asked.headers) as upstream:
-            await self.whole(upstream)
-        await asyncio.sleep(3600)
-        return web.Response()
+            body, _ = await self.whole(upstream)
+        if upstream.content_type == "text/event-stream":
+            await asyncio.sleep(3600)
+        return web.Response(body=body, content_type=upstream.content_type)
 
 
 class AnswerItself(Gateway):
