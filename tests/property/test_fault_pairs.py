@@ -64,6 +64,14 @@ def test_every_fault_alone_answers_or_says_why_not(situation: Situation, layout:
         assert answer.problem is None or answer.problem.startswith(f"fault {name}: "), name
 
 
+@pytest.mark.parametrize(("situation", "layout"), PLACES, ids=lambda part: getattr(part, "name", part))
+def test_without_a_fault_the_bytes_are_the_layouts(situation: Situation, layout: str) -> None:
+    healthy = play(situation, layout, ()).wire
+
+    for name in applicable(situation, layout):
+        assert healthy == play(situation, layout, ({name: {"probability": 0.0}},)).wire, name
+
+
 @PATIENT
 @given(st.data())
 def test_any_two_applicable_faults(data: st.DataObject) -> None:

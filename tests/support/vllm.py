@@ -36,12 +36,13 @@ def server(
     *options: str,
     says: Choice | str = "Hello",
     now: Callable[[], float] = lambda: NOON,
+    timing: Any = None,
     **launch: Any,
 ) -> Stage:
     """A started server that answers everything with the same choice."""
     choice = spoken(says) if isinstance(says, str) else says
     layout, started = station(f"vllm-{version}", *options, **launch)
-    return Stage("test", layout, started, Spoken(choice), now=now, tokenizer=TOKENIZER)
+    return Stage("test", layout, started, Spoken(choice, timing=timing), now=now, tokenizer=TOKENIZER)
 
 
 def in_steps(text: str, *lengths: int) -> Choice:

@@ -105,7 +105,7 @@ def _told(claim: ClaimModel, result: Result) -> list[str]:
         if evidence.get(name):
             lines += [f"{word}:", "", "```", _cut(evidence[name]), "```", ""]
     if not evidence.get("captured") and not evidence.get("came back"):
-        lines += [f"It ended: {row['ending']}. {row.get('message', '')}", ""]
+        lines += [f"It ended: {row.get('ending', 'with an error of the suite')}. {row.get('message', '')}", ""]
     lines += [f"What it made of it: {claim.kept}.", "", f"What would be right: {claim.right}.", ""]
     if claim.report:
         lines += [f"See also {claim.report}.", ""]

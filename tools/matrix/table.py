@@ -62,7 +62,7 @@ def kept(result: Result, mode: tuple[str, bool]) -> dict[str, Cell]:
         if row["faults"] or row["id"].startswith("cancel/"):
             continue
         for value, state in row["values"].items():
-            if state == "null" and row["ending"] in ("skipped", "refused"):
+            if state == "null" and row.get("ending") in ("skipped", "refused"):
                 continue
             before = cells.get(value)
             if before is None or KEPT.index(state) > KEPT.index(before.state):
@@ -98,7 +98,7 @@ def state_of(row: Mapping[str, Any]) -> str:
     grades = {_grade(finding) for finding in row["failed"]}
     if grades:
         return max(grades, key=STATES.index)
-    if row["ending"] in ("refused", "errored"):
+    if row.get("ending") in ("refused", "errored"):
         return "refused"
     lost = row["faults"] and "null" in row["values"].values()
     return "null" if lost else "ok"
@@ -118,7 +118,7 @@ def _grade(finding: Mapping[str, Any]) -> str:
 
 def _words(row: Mapping[str, Any]) -> str:
     told = [f"{finding['check']}: {finding.get('message', '')}" for finding in row["failed"]]
-    return "; ".join(told)[:300] or f"{row['ending']}; {len(row['passed'])} checks passed"
+    return "; ".join(told)[:300] or f"{row.get('ending', 'not run')}; {len(row['passed'])} checks passed"
 
 
 def _mode(case_id: str) -> tuple[str, bool]:

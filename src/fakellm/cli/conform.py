@@ -230,8 +230,13 @@ def server(**given: Any) -> int:
 
 
 @conform.command("list", epilog="Example: fakellm conform list --only 'ids/**' --json")
-@click.option("--profile", type=click.Choice(["capture-client", "sdk", "gateway", "server"]), default="capture-client",
-              show_default=True, help="Which set of cases.")
+@click.option(
+    "--profile",
+    type=click.Choice(["capture-client", "sdk", "gateway", "server"]),
+    default="capture-client",
+    show_default=True,
+    help="Which set of cases.",
+)
 @click.option("--layout", "layouts", metavar="L,...", help="Layouts, instead of the default ones.")
 @click.option("--extended", is_flag=True, help="Everything, not only the core.")
 @click.option("--only", multiple=True, metavar="GLOB", help="Only these cases (*, ** and ?; may be repeated).")

@@ -1,4 +1,4 @@
-"""Scores at odd places of a stream, values that JSON does not have, and the order of prompt scores."""
+"""Scores at odd places of a stream, and values that JSON does not have."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field
 
 from ..ask import Ask
-from ..errors import FaultError
 from ..layouts.base import Accessor, Layout
 from ..message import Message, Rendering
 from ..told import Score, Told
-from .base import RECOVER, REFUSE, AtToken, FaultContext, OnChoice, Parameters, on_rendering, out_of_range
+from .base import RECOVER, REFUSE, AtToken, FaultContext, OnChoice, on_rendering, out_of_range
 from .bodies import (
     Json,
     beside,
@@ -25,15 +24,13 @@ from .bodies import (
     holder_way,
     insert_after,
     leaf_way,
-    list_way,
-    map_bodies,
     silent,
     values,
     with_numbers,
 )
 from .meaning_ids import ended_by_token
 from .sequences import place as place_of
-from .where import asks_logprobs, asks_prompt_logprobs, every, of_api, streams
+from .where import asks_logprobs, every, of_api, streams
 
 FAMILY = "score-places"
 VALUES = ("logprobs",)
@@ -273,56 +270,3 @@ def logprob_infinity(rendering: Rendering, context: FaultContext[Infinite]) -> R
     Breaks: Python's json reads it without a word.
     """
     return _leaf(rendering, context, lambda _: -math.inf if context.parameters.sign == "-" else math.inf)
-
-
-def _prompt_rows(rendering: Rendering, context: FaultContext[Any], act: Callable[[list[Any]], list[Any]]) -> Rendering:
-    changed = rendering
-    for accessor in context.accessors("prompt_logprobs"):
-        way = list_way(accessor)
-
-        def visit(rows: Any) -> Any:
-            return act(cast(list[Any], rows)) if isinstance(rows, list) else rows
-
-        changed = map_bodies(changed, lambda members, way=way: change(members, way, visit))
-    before, after = (_spelled(each) for each in (rendering, changed))
-    if before == after and any(choices(message) for message in rendering.messages):
-        raise FaultError("this answer has no prompt scores of that form", hint="ask for prompt_logprobs of 1 or more")
-    return changed
-
-
-def _spelled(rendering: Rendering) -> list[str]:
-    """The bodies with their key order, which equality of dicts does not see."""
-    return [repr(message.body) for message in rendering.messages]
-
-
-@on_rendering("prompt-logprobs-sorted", family="prompt-logprobs", may=RECOVER, applies=asks_prompt_logprobs)
-def prompt_logprobs_sorted(rendering: Rendering, context: FaultContext[Parameters]) -> Rendering:
-    """The members of every prompt_logprobs entry are sorted by key, so that the prompt's own token is not the first.
-
-    Why: servers write the prompt token first and clients rely on it; a gateway that sorts keys breaks them:
-    https://github.com/NVIDIA-NeMo/RL/pull/3297
-    Right: find the prompt token by its id; rank tells the order.
-    Breaks: prime-rl, AReaL, PipelineRL, inspect-ai and verl take the first member (read).
-    """
-
-    def sort(rows: list[Any]) -> list[Any]:
-        return [dict(sorted(cast(Json, row).items())) if isinstance(row, dict) else row for row in rows]
-
-    return _prompt_rows(rendering, context, sort)
-
-
-@on_rendering(
-    "prompt-logprobs-first-missing",
-    family="prompt-logprobs",
-    may=("recover", "refuse"),
-    applies=asks_prompt_logprobs,
-)
-def prompt_logprobs_first_missing(rendering: Rendering, context: FaultContext[Parameters]) -> Rendering:
-    """prompt_logprobs lacks its first entry, the null: one fewer than prompt ids.
-
-    Why: the first entry is null by design ( https://github.com/vllm-project/vllm/issues/27477 ), and gateways drop
-    nulls.
-    Right: everything else is captured; prompt scores are null, or the answer is refused: their number is wrong.
-    Breaks: clients that read by position shift all prompt scores by one.
-    """
-    return _prompt_rows(rendering, context, lambda rows: rows[1:] if rows and rows[0] is None else rows)

@@ -33,6 +33,7 @@ MODULES = (
     "layout_absent",
     "layout_places",
     "layout_logprobs",
+    "layout_prompt_logprobs",
     "layout_choices",
     "layout_finish",
     "layout_envelope",

@@ -6,6 +6,7 @@ reference client may hand it on. Empty lists count as not there. Pure; knows no 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,23 @@ def drafts_of(gathered: Gathered, *, may_repeat: bool) -> tuple[list[Draft], lis
         for index, found in sorted(gathered.choices.items(), key=lambda item: _order(item[0]))
     ]
     return drafts, odd
+
+
+def deliveries_of(gathered: Gathered, *, may_repeat: bool) -> Mapping[Any, tuple[int, ...]]:
+    """Choice index -> how many tokens each of its messages brought, of those that brought any: the engine's steps as far
+    as a stream shows them. Ids count where they are there, else scores."""
+    delivered: dict[Any, tuple[int, ...]] = {}
+    for index, found in gathered.choices.items():
+        repeats = _repeats(found) if may_repeat else {}
+        for value in ("completion_token_ids", "logprobs"):
+            series = next(iter(_of(found, value)), None)
+            if series is not None and any(series.pieces):
+                lengths = [len(piece) for piece in series.pieces]
+                if repeats.get(value, False):
+                    lengths = [length - before for before, length in itertools.pairwise([0, *lengths])]
+                delivered[index] = tuple(length for length in lengths if length > 0)
+                break
+    return delivered
 
 
 def _draft(

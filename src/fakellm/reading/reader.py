@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from ..capture import Capture
 from ..layouts.base import AccessorTable
-from .assemble import Draft, drafts_of
+from .assemble import Draft, deliveries_of, drafts_of
 from .documents import parse_document
 from .events import Event, EventParser
 from .failures import words_of
@@ -90,6 +90,10 @@ class Reader:
         drafts, _ = drafts_of(gatherer.gathered, may_repeat=self._may_repeat())
         usage = gatherer.gathered.top.usage or next((draft.usage for draft in drafts if draft.usage is not None), None)
         return Capture(choices=tuple(draft.choice for draft in drafts), usage=usage)
+
+    def deliveries(self) -> Mapping[Any, tuple[int, ...]]:
+        """Choice index -> tokens per message, for those messages of a stream that brought any."""
+        return deliveries_of(self._finished().gathered, may_repeat=self._may_repeat())
 
     def error(self) -> str | None:
         """The first error that the answer itself tells, in the server's words."""

@@ -19,7 +19,7 @@ from typing import Any, cast
 from ...told import Part
 
 HELD = Part("content", marks=("held",))
-"""This step's tokens wait: they are told together with the call that they belong to."""
+"""From here on the step's tokens wait: they are told with the call that they belong to, or with what follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class AnswerParser:
             else:
                 found.append(Part("content", piece))
         if finished and self._held:
-            found += self._rest()
-        if self._held and not found:
-            return (HELD,)
+            found += [*([HELD] if found else []), *self._rest()]
+        if self._held:
+            found.append(HELD)
         return tuple(found)
 
     def _split(self, text: str, finished: bool) -> Iterator[tuple[str, str]]:
@@ -178,30 +178,38 @@ def closed(text: str) -> str:
 
 def raw_members(text: str) -> dict[str, str]:
     """The members of a JSON object, each value as it is written."""
-    decoder = json.JSONDecoder()
-    found: dict[str, str] = {}
-    place = _skip(text, 1)
-    while text[place] != "}":
-        name, place = decoder.raw_decode(text, place)
-        start = _skip(text, _skip(text, place) + 1)
-        _, place = decoder.raw_decode(text, start)
-        found[name] = text[start:place]
-        place = _skip(text, place)
-        place = _skip(text, place + 1) if text[place] == "," else place
-    return found
+    return {str(name): text[start:end] for name, start, end in _members(text, 0)}
+
+
+def span_of(text: str, path: tuple[str | int, ...]) -> tuple[int, int]:
+    """Where the value at this path stands in a JSON text (of a member written twice, the last)."""
+    start = _skip(text, 0)
+    end = len(text)
+    for step in path:
+        start, end = next((one, two) for name, one, two in reversed(list(_members(text, start))) if name == step)
+    return start, end
 
 
 def _elements(text: str) -> list[str]:
+    return [text[start:end] for _, start, end in _members(text, 0)]
+
+
+def _members(text: str, place: int) -> Iterator[tuple[str | int, int, int]]:
+    """(name or number, start, end) of every value of the object or list that begins here."""
     decoder = json.JSONDecoder()
-    found: list[str] = []
-    place = _skip(text, 1)
-    while text[place] != "]":
-        start = place
-        _, place = decoder.raw_decode(text, start)
-        found.append(text[start:place])
-        place = _skip(text, place)
+    listed = text[place] == "["
+    place = _skip(text, place + 1)
+    number = 0
+    while text[place] not in "}]":
+        name: str | int = number
+        if not listed:
+            name, place = decoder.raw_decode(text, place)
+            place = _skip(text, _skip(text, place) + 1)
+        _, end = decoder.raw_decode(text, place)
+        yield name, place, end
+        number += 1
+        place = _skip(text, end)
         place = _skip(text, place + 1) if text[place] == "," else place
-    return found
 
 
 def _skip(text: str, place: int) -> int:

@@ -8,7 +8,7 @@ that say nothing; whole answers are the sum of all. Knows no JSON but nvext's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...told import Part, Score, Told, ToldChoice, ToldStep
@@ -47,44 +47,63 @@ class _Piece:
     calls: tuple[Part, ...] = ()
 
 
+@dataclass(slots=True)
+class _Untold:
+    """What steps have delivered and no chunk has told: spans that begin where the told ones end."""
+
+    ids: int = 0
+    scores: int = 0
+
+    def take_ids(self, choice: ToldChoice, end: int) -> tuple[tuple[int, int], tuple[Any, ...] | None]:
+        start, self.ids = self.ids, end
+        return (start, end), None if choice.ids is None else choice.ids[start:end]
+
+    def take_scores(self, choice: ToldChoice, end: int) -> tuple[Score | None, ...] | None:
+        """None when none were asked for or the worker withheld all."""
+        start, self.scores = self.scores, end
+        if choice.scores is None or not any(choice.scores[start:end]):
+            return None
+        return choice.scores[start:end]
+
+    def covering(self, choice: ToldChoice, text: str, end: int) -> int:
+        """Where the scores end whose tokens write this text, counted in characters as the frontend does."""
+        place, length = self.scores, 0
+        while choice.scores is not None and place < end and length < len(text):
+            score = choice.scores[place]
+            length += 0 if score is None else len(score.token)
+            place += 1
+        return place
+
+
 def chunks_of(choice: ToldChoice, told: Told, extension: Extension, facts: Facts) -> Iterator[Chunk]:
     """Every chunk of a choice, those that say nothing too."""
-    span = scores_from = 0
+    untold = _Untold()
     called = False
     for step in choice.steps:
-        held = any("held" in part.marks for part in step.parts or ())
-        if held and step.finish_reason is None:
-            continue
-        pieces = _pieces(step)
-        called = called or any(piece.calls for piece in pieces)
+        pieces, holds = _pieces(step)
         finish = None
         if step.finish_reason is not None:
             finish = Finish(step.finish_reason, step.stop_reason, told.prompt_of(choice))
-        ids = None if choice.ids is None else choice.ids[span : step.ids[1]]
-        scores = _scores(choice, scores_from, step.scores[1])
         for number, piece in enumerate(pieces):
             first, last = number == 0, number == len(pieces) - 1
+            called = called or bool(piece.calls)
+            span, ids = untold.take_ids(choice, step.ids[1])
+            end = step.scores[1]
+            if piece.content and first and (holds or not last):
+                end = untold.covering(choice, piece.content, end)
             yield Chunk(
                 choice=choice.index,
                 content=piece.content,
                 reasoning=piece.reasoning,
                 calls=piece.calls,
-                ids=tuple(ids or ()) if first else (),
-                scores=scores if first else None,
+                ids=ids or (),
+                scores=untold.take_scores(choice, end),
                 nvext=nvext.told(extension, facts, ids, finish) if first else {},
                 finish_reason=_reason(step.finish_reason, called) if last else None,
-                span=(span, step.tokens[1]) if first else (step.tokens[1], step.tokens[1]),
+                span=span,
                 so_far=(step.ids[1], step.reasoning_tokens or 0),
                 due_ms=step.due_ms,
             )
-        span, scores_from = step.ids[1], step.scores[1]
-
-
-def _scores(choice: ToldChoice, start: int, end: int) -> tuple[Score | None, ...] | None:
-    """The scores of a span; None when none were asked for or the worker withheld all."""
-    if choice.scores is None or not any(choice.scores[start:end]):
-        return None
-    return choice.scores[start:end]
 
 
 def _reason(reason: str | None, called: bool) -> str | None:
@@ -93,21 +112,26 @@ def _reason(reason: str | None, called: bool) -> str | None:
     return "stop" if reason == "abort" else reason
 
 
-def _pieces(step: ToldStep) -> list[_Piece]:
-    """The step's text in deltas: reasoning and the content after it share one, every group of calls has its own."""
+def _pieces(step: ToldStep) -> tuple[list[_Piece], bool]:
+    """The step's text in deltas, and whether the rest of it is held. Reasoning and the content after it share a delta,
+    every group of calls has its own. A step of which everything is held has none."""
     if step.parts is None:
-        return [_Piece(content=step.text or None)]
+        return [_Piece(content=step.text or None)], False
     pieces: list[_Piece] = []
     current = _Piece()
+    holds = False
     for part in step.parts:
+        holds = "held" in part.marks
+        if holds or part.kind == "tool":
+            pieces += [current] if current != _Piece() else []
+            current = _Piece()
         if part.kind == "tool":
-            if not pieces or not pieces[-1].calls or current != _Piece():
-                pieces += [current] if current != _Piece() else []
-                pieces.append(_Piece(content=""))
-                current = _Piece()
-            pieces[-1] = _Piece("", "", (*pieces[-1].calls, part))
+            before = pieces.pop().calls if pieces and pieces[-1].calls else ()
+            pieces.append(_Piece(content="", calls=(*before, part)))
         elif part.kind == "reasoning":
-            current = _Piece(current.content, current.reasoning + part.text)
-        elif "held" not in part.marks:
-            current = _Piece((current.content or "") + part.text, current.reasoning)
-    return [*pieces, current] if current != _Piece() or not pieces else pieces
+            current = replace(current, reasoning=current.reasoning + part.text)
+        elif not holds:
+            current = replace(current, content=(current.content or "") + part.text)
+    if current != _Piece() or not (pieces or holds):
+        pieces.append(current)
+    return pieces, holds

@@ -71,9 +71,9 @@ def logprobs_value(
 
 
 def _alternatives(score: Score) -> dict[str, Any]:
-    """By text; the sampled token's own text comes last where no alternative has it (always for the end token)."""
+    """By text, with the sampled token's own (at the end where no alternative has it: always for the end token)."""
     listed = {one.token: widened(one.logprob) for one in score.top or ()}
-    listed.setdefault(score.token, widened(score.logprob))
+    listed[score.token] = widened(score.logprob)
     return listed
 
 

@@ -162,6 +162,10 @@ _SHARED: Mapping[str, Check] = {
     "nvext": NVEXT,
 }
 
+_DIRECT = frozenset(
+    ("nvext", "return_tokens_as_token_ids", "chat_template_args", "chat_template_kwargs", "thinking_token_budget")
+)
+
 CHAT = Struct(
     "NvCreateChatCompletionRequest",
     ("messages", "model"),
@@ -191,6 +195,7 @@ CHAT = Struct(
         "mm_processor_kwargs": anything,
         "thinking_token_budget": optional(integer("u32")),
     },
+    direct=_DIRECT,
 )
 
 COMPLETIONS = Struct(
@@ -205,6 +210,7 @@ COMPLETIONS = Struct(
         "suffix": optional(text),
         "prompt_embeds": optional(text),
     },
+    direct=_DIRECT | {"no_stop_trim"},
 )
 
 PASSED_THROUGH = frozenset(("cache_salt", "stop_token_ids", "logprob_token_ids", "allowed_token_ids", "thinking"))
@@ -273,8 +279,15 @@ RESPONSES = Struct(
         "service_tier": optional(serde.variant("auto", "default", "flex", "scale", "priority")),
         "truncation": optional(serde.variant("auto", "disabled")),
         "user": optional(text),
+        "tools": optional(sequence(mapping)),
+        "tool_choice": optional(untagged("ToolChoiceParam", lambda value: isinstance(value, str | dict))),
+        "reasoning": optional(serde.struct("Reasoning", {})),
+        "text": optional(serde.struct("ResponseTextParam", {})),
+        "chat_template_args": optional(mapping),
+        "chat_template_kwargs": optional(mapping),
         "nvext": NVEXT,
     },
+    direct=_DIRECT,
 )
 
 _SAMPLING: Mapping[str, Check] = {
@@ -343,3 +356,5 @@ MESSAGES = Struct(
         "tools": optional(sequence(mapping)),
     },
 )
+
+COUNTED = Struct("AnthropicCountTokensRequest", ("model", "messages"), MESSAGES.members)

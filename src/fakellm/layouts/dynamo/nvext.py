@@ -71,7 +71,7 @@ def told(extension: Extension, facts: Facts, ids: Sequence[Any] | None, finish: 
         members["worker_id"] = {"prefill_worker_id": facts.worker, "decode_worker_id": facts.worker}
     if finish is not None:
         members |= _about_the_end(extension, facts, finish)
-    if extension.asks("completion_token_ids") and ids:
+    if extension.asks("completion_token_ids") and ids is not None:
         members["completion_token_ids"] = list(ids)
     if finish is not None:
         members |= _about_the_prompt(extension, finish.prompt)

@@ -11,7 +11,7 @@ from typing import Any
 from ...told import Score, Told
 from ..common.fields import as_objects
 from .frame import Frame
-from .spelling import widened
+from .spelling import narrowed, widened
 
 _STREAM_ORDER = """background billing conversation created_at completed_at error id incomplete_details instructions
 max_output_tokens max_tool_calls metadata model object output parallel_tool_calls previous_response_id prompt
@@ -47,12 +47,12 @@ def response_value(
         "parallel_tool_calls": _given(body, "parallel_tool_calls", True),
         "service_tier": body.get("service_tier") or "auto",
         "status": status,
-        "temperature": widened(_given(body, "temperature", 1.0)),
+        "temperature": narrowed(_given(body, "temperature", 1.0)),
         "text": body.get("text") or {"format": {"type": "text"}},
         "tool_choice": body.get("tool_choice") or "auto",
         "tools": [_tool(tool) for tool in as_objects(body.get("tools"))],
         "top_logprobs": (body.get("top_logprobs") or 0) if frame.traits.scores.carried else 0,
-        "top_p": widened(_given(body, "top_p", 1.0)),
+        "top_p": narrowed(_given(body, "top_p", 1.0)),
         "truncation": body.get("truncation") or "disabled",
         "usage": usage,
     }
@@ -64,7 +64,8 @@ def response_value(
 
 
 def whole_order(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The same object as whole answers write it."""
+    """The same object as whole answers write it: 32-bit numbers are widened there."""
+    value = {**value, "temperature": widened(value["temperature"]), "top_p": widened(value["top_p"])}
     tail = ("presence_penalty", "frequency_penalty", "store")
     first = {name: one for name, one in value.items() if one is not None and name not in tail}
     nulls = {name: None for name in _NULLS_ORDER if value[name] is None}

@@ -149,7 +149,7 @@ class _Stream:
         self._close_all(calls_first, "completed" if status == "completed" else "incomplete")
         error = {"code": "server_error", "message": "Internal server error"} if failed else None
         output = [self._done[index] for index in sorted(self._done)]
-        usage = usage_value(self._told, self._frame)
+        usage = None if failed and self._frame.ask.tools else usage_value(self._told, self._frame)
         value = response_value(self._frame, self._id, status, output, usage, error=error)
         self._say(f"response.{status}", {"response": value}, kind="error" if failed else "finish")
 

@@ -29,12 +29,14 @@ def hear_responses(request: Request, settings: Settings, traits: Traits, tokeniz
     """Raises Refusal."""
     body = read(request.body, fields.RESPONSES)
     extension = Extension.of(body)
+    if not body.get("model"):
+        raise Refusal("Model cannot be empty")
     _unsupported(body, extension)
     scored, top = _scores(body, traits)
     check_shared(body, traits)
     if body.get("max_output_tokens") == 0:
         raise invalid("Max tokens must be greater than 0, got 0")
-    check_model(body.get("model"), settings)
+    check_model(body["model"], settings)
     tools = [chat_tool(tool) for tool in as_objects(body.get("tools"))]
     conversation: dict[str, Any] = {
         "messages": conversation_of(body),
@@ -46,7 +48,7 @@ def hear_responses(request: Request, settings: Settings, traits: Traits, tokeniz
         request=request,
         body=body,
         prompts=(prompt_of_chat(conversation, extension, settings, tokenizer),),
-        model=body.get("model") or settings.model or "tiny",
+        model=body["model"],
         stream=bool(body.get("stream")),
         messages=as_objects(conversation["messages"]),
         sampling=replace(sampling({}, body.get("max_output_tokens")), temperature=body.get("temperature")),

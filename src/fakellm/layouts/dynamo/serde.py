@@ -12,10 +12,38 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from ..common.parsing import span_of
+
+RECURSION_LIMIT = 128
+"""How deep serde_json goes into a value."""
 PREFIX = "Failed to deserialize the JSON body into the target type: "
 
-Check = Callable[[Any], str | None]
-"""None = the value fits; else what serde says."""
+Check = Callable[[Any], "str | None"]
+"""None = the value fits; else what serde says (a :class:`Said` when it is about something inside the value)."""
+Path = tuple["str | int", ...]
+
+
+class Said(str):
+    """What serde says of something inside a value. ``path``: where it is; ``unknown``: the member that nobody knows."""
+
+    path: Path
+    unknown: str | None
+
+    @classmethod
+    def of(cls, said: str, step: str | int) -> Said:
+        """The same, one step further out."""
+        made = cls(said)
+        inner = said if isinstance(said, Said) else None
+        made.path = (step, *(inner.path if inner else ()))
+        made.unknown = inner.unknown if inner else None
+        return made
+
+    @classmethod
+    def about(cls, said: str, unknown: str) -> Said:
+        """Of a member's name, not of its value."""
+        made = cls(said)
+        made.path, made.unknown = (), unknown
+        return made
 
 
 class Misfit(Exception):
@@ -24,11 +52,13 @@ class Misfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """One body: the Rust name, the members that must be there, and what each known member must be."""
+    """One body: the Rust name, the members that must be there, what each known member must be, and which of them are
+    read as they stand (``direct``), so that an error names their very place."""
 
     name: str
     required: tuple[str, ...]
     members: Mapping[str, Check]
+    direct: frozenset[str] = frozenset()
 
 
 def read(data: bytes, struct: Struct) -> dict[str, Any]:
@@ -42,7 +72,7 @@ def read(data: bytes, struct: Struct) -> dict[str, Any]:
     for name, member in body.items():
         said = struct.members[name](member) if name in struct.members else None
         if said is not None:
-            raise Misfit(f"{PREFIX}{said} at {at}")
+            raise Misfit(f"{PREFIX}{said} at {_found(data, name, said) if name in struct.direct else at}")
     for name in struct.required:
         if name not in body:
             raise Misfit(f"{PREFIX}missing field `{name}` at {at}")
@@ -61,6 +91,10 @@ def parsed(data: bytes) -> Any:
     except json.JSONDecodeError as wrong:
         skipped = len(text) - len(text.lstrip(" \t\r\n"))
         raise Misfit(PREFIX + _syntax(text, skipped + wrong.pos, wrong.msg)) from None
+    except RecursionError:
+        raise Misfit(f"{PREFIX}recursion limit exceeded at line 1 column {RECURSION_LIMIT}") from None
+    except ValueError:  # a number of thousands of digits
+        raise Misfit(f"{PREFIX}number out of range at line 1 column {len(data)}") from None
 
 
 def _syntax(text: str, position: int, said: str) -> str:
@@ -79,6 +113,18 @@ def _syntax(text: str, position: int, said: str) -> str:
     if said.startswith("Expecting ','"):
         return f"expected `,` or `}}` at {at}"
     return f"expected value at {at}"
+
+
+def _found(data: bytes, name: str, said: str) -> str:
+    """The place of an offence in a member that is read as it stands: behind a word or number, before a list or map."""
+    path: Path = (name, *(said.path if isinstance(said, Said) else ()))
+    text = data.decode()
+    start, end = span_of(text, path)
+    unknown = said.unknown if isinstance(said, Said) else None
+    if unknown is not None:
+        key = json.dumps(unknown, ensure_ascii=False)
+        return _place(data, len(text[: text.index(key, start) + len(key)].encode()))
+    return _place(data, len(text[: start if text[start] in "{[" else end].encode()))
 
 
 def end_of(data: bytes) -> str:
@@ -156,7 +202,10 @@ def sequence(element: Check) -> Check:
     def check(value: Any) -> str | None:
         if not isinstance(value, list):
             return invalid_type(value, "a sequence")
-        return next((said for one in cast("list[Any]", value) if (said := element(one)) is not None), None)
+        for place, one in enumerate(cast("list[Any]", value)):
+            if (said := element(one)) is not None:
+                return Said.of(said, place)
+        return None
 
     return check
 
@@ -187,10 +236,11 @@ def struct(name: str, members: Mapping[str, Check], *, required: tuple[str, ...]
         for member, given in cast("dict[str, Any]", value).items():
             if member not in members:
                 if closed:
-                    return f"unknown field `{member}`, expected one of {', '.join(f'`{one}`' for one in members)}"
+                    said = f"unknown field `{member}`, expected one of {', '.join(f'`{one}`' for one in members)}"
+                    return Said.about(said, member)
                 continue
             if (said := members[member](given)) is not None:
-                return said
+                return Said.of(said, member)
         return next((f"missing field `{one}`" for one in required if one not in value), None)
 
     return check

@@ -18,7 +18,7 @@ from ..base import Context, Launch
 from ..common.parsing import AnswerParser, Marks
 from ..common.routing import Route, find
 from ..common.telling import Manner, tell
-from . import answers, chat, completions, hear, messages, native, responses
+from . import answers, chat, completions, fields, hear, messages, native, responses
 from .answers import Refusal
 from .frame import Frame, frame_of
 from .options import Settings, settings_of
@@ -151,6 +151,29 @@ def _health(request: Request, station: DynamoStation, context: Context, names: M
     return answers.json_answer({"status": "healthy", "endpoints": endpoints, "instances": [instance]})
 
 
+def _input_tokens(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Rendering:
+    """An estimate that has seen no tokenizer and no template."""
+    body = hear.read(request.body, fields.RESPONSES)
+    said = body["input"] if isinstance(body["input"], str) else messages.json_text(body["input"])
+    count = max(1, (len(said) + len("user")) // 3)
+    return answers.json_answer({"object": "response.input_tokens", "input_tokens": count})
+
+
+def _count_tokens(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Rendering:
+    if not station.settings.anthropic:
+        return answers.error(f"Route not found: {request.method} {request.path}", 404)
+    return answers.json_answer({"input_tokens": messages.estimated(hear.read(request.body, fields.COUNTED))})
+
+
+def _switched_off(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Rendering:
+    return answers.bare(404)
+
+
+def _embeddings(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Rendering:
+    """No worker of this fake embeds."""
+    raise hear.NOT_FOUND
+
+
 def _live(request: Request, station: DynamoStation, context: Context, names: Mapping[str, str]) -> Rendering:
     return answers.json_answer({"status": "live", "message": "Service is live"})
 
@@ -166,6 +189,13 @@ ROUTES: tuple[Route, ...] = (
     Route(("GET",), "/v1/models/{name}", _model),
     Route(("GET",), "/health", _health),
     Route(("GET",), "/live", _live),
+    Route(("POST",), "/v1/responses/input_tokens", _input_tokens),
+    Route(("POST",), "/v1/messages/count_tokens", _count_tokens),
+    Route(("POST",), "/v1/embeddings", _embeddings),
+    *(
+        Route(("GET", "POST"), path, _switched_off)
+        for path in ("/v1/audio/speech", "/v1/images/generations", "/v1/videos", "/v1/rerank", "/v1/classify")
+    ),
 )
 
 Renders = Callable[[Told, Frame, DynamoStation], Rendering]

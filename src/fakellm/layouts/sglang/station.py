@@ -10,11 +10,12 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ...ask import Ask, Request
+from ...errors import TokenizerError
 from ...generation import Generation
 from ...message import Rendering
 from ...told import Told
 from ..base import Context, Launch, Served
-from . import options
+from . import answers, options
 from .call import call_of, named
 from .engine import immediately
 from .engine_rules import Engine
@@ -50,7 +51,10 @@ class SglangStation:
     def receive(self, request: Request, context: Context) -> Ask | Rendering:
         """An Ask when an engine is needed, else the whole answer."""
         handler, wanted = find(request, self)
-        return handler(wanted, self, context)
+        try:
+            return handler(wanted, self, context)
+        except TokenizerError as problem:  # text that no tokenizer takes: half of a surrogate pair
+            return answers.error(problem.message)
 
     def tell(self, ask: Ask, generations: Sequence[Generation], context: Context) -> Told:
         """Decode the truth as this server would tell it to this request."""

@@ -107,7 +107,11 @@ class Trait(Enum):
         (0, 5, 12), (0, 5, 20), "a forced tool choice is read in the parser's format, else as JSON"
     )
     TOOL_ARRAY_DRAINED = _since(21, "a JSON array of calls is drained at the end of a stream")
-    TOOL_FLUSH = _since(17, "parsers hand out what they held back when the answer ends")
+    REASONING_BY_DEFAULT = _since(9, "answers begin as reasoning unless the template variable switches it off")
+    REASONING_STRIPPED = _until(13, "blanks around reasoning and content are cut off, every opening marker is dropped")
+    REASONING_BEGINS_ONCE = _since(12, "streams drop one opening marker; before, every one of that step")
+    REASONING_HELD = _since(18, "an end of reasoning that may be a marker's beginning waits")
+    REASONING_FLUSH = _since(17, "what is held back is handed out when the answer ends")
 
     # routes
     MODELS_PARENT = _since(6, "/v1/models tells parent")

@@ -43,6 +43,8 @@ def check_names(reasoning: str | None, tools: str | None, traits: Traits) -> Non
         if name is not None and name not in known:
             hint = did_you_mean(name, known) or f"imitated are: {', '.join(known)}"
             raise LayoutError(f"--{option} {name} is not imitated here", hint=hint)
+    if reasoning is not None and not MANNERS[reasoning].span.holds(traits.version):
+        raise LayoutError(f"--reasoning-parser {reasoning} of SGLang {traits.text} is not imitated here")
     if tools == "hermes" and not traits.has(Trait.TOOL_HERMES):
         raise LayoutError(f"SGLang {traits.text} has no --tool-call-parser hermes", hint="qwen25 reads such calls")
 
@@ -67,9 +69,9 @@ class AnswerParser:
             if manner is None
             else ReasoningParser(
                 manner,
-                inside=starts_inside(manner, choice.variables),
+                choice.traits,
+                inside=starts_inside(manner, choice.variables, choice.traits),
                 stream_reasoning=choice.stream_reasoning,
-                flushes=choice.traits.has(Trait.TOOL_FLUSH),
             )
         )
         self._tools = _tool_parser(choice)
