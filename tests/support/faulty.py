@@ -87,6 +87,10 @@ def score(place: int, shift: float = 0.0) -> Score:
     return replace(me, top=(me, Score(99, "x", (120,), -5.0, 2)))
 
 
+def _part(kind: str, text: str) -> Part:
+    return Part(kind, text or "{}", 0, "add") if kind == "tool" else Part(kind, text or "{}")
+
+
 def choice(
     index: int = 0, *, steps: Sequence[int] = (1, 2, 1), kinds: Sequence[str | None] = (), shift: float = 0.0
 ) -> ToldChoice:
@@ -99,7 +103,7 @@ def choice(
         parts = None
         if kinds:
             kind = kinds[number]
-            parts = () if kind is None else (Part(kind, text or "{}", *((0, "add") if kind == "tool" else ())),)
+            parts = () if kind is None else (_part(kind, text),)
         made.append(ToldStep(span, span, span, text, parts, "stop" if number == len(steps) - 1 else None))
         first = span[1]
     return ToldChoice(
