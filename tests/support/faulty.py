@@ -47,7 +47,9 @@ LAYOUT = Layout(
     version=(1,),
     evidence="documents",
     accessors={
-        (api, stream): _accessors(nested=api == "completions") for api in ("chat", "completions") for stream in (0, 1)
+        (api, stream): _accessors(nested=api == "completions")
+        for api in ("chat", "completions")
+        for stream in (False, True)
     },
     start=_never,
     error_body=error_body,
