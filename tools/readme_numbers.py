@@ -68,7 +68,7 @@ def suite_rows() -> list[str]:
 
 def cost_rows() -> list[str]:
     """The benchmark's ratios."""
-    command = [sys.executable, str(ROOT / "benchmarks" / "cost.py"), "--json"]
+    command = [sys.executable, str(ROOT / "benchmarks" / "bench_cost.py"), "--json"]
     numbers = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return [
         "| what | times the constant server |",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,11 @@ from .request import MODEL, PATHS, Body, body_of
 
 SETTLE_SECONDS = 2.0
 """How long an exchange may take to end after the client has answered: a stall lasts at most 1 s."""
+
+LAUNCH: Mapping[tuple[str, str, tuple[int, ...]], Mapping[str, Any]] = {
+    ("vllm", "tito", (0, 32)): {"enable-scale-out": True}
+}
+"""(vendor, API, from this version on) -> the options without which the server answers no such call."""
 
 KEPT_EXCHANGES = 256
 """An exchange is read when its case ends; so many may be open at once at most (``max_parallel``)."""
@@ -86,7 +91,7 @@ class Host:
         ``plays`` has seen that every fault applies to the call as it was asked for; where a client sends another one
         (it omits the flag for ids), what does not apply is left out, so that the mistake is told as the client's own.
         """
-        scenario = from_data(case.scenario, scenario_name(case), read_fault=_where_it_applies)
+        scenario = from_data(self._started(case), scenario_name(case), read_fault=_where_it_applies)
         self.fake.mount(token, self.house.stage(scenario))
 
     def unmount(self, token: str) -> None:
@@ -97,7 +102,7 @@ class Host:
         Gives the number of the last exchange so far, for ``arrived``."""
         stage = self._unaddressed
         if case is not None:
-            scenario = from_data(case.scenario, scenario_name(case), read_fault=_where_it_applies)
+            scenario = from_data(self._started(case), scenario_name(case), read_fault=_where_it_applies)
             stage = self.house.stage(scenario)
         self.fake.default = stage
         return self.fake.journal.total
@@ -133,7 +138,7 @@ class Host:
         if not case.faults:
             return None
         try:
-            stage = self.house.stage(from_data(case.scenario, scenario_name(case), read_fault=parse_fault))
+            stage = self.house.stage(from_data(self._started(case), scenario_name(case), read_fault=parse_fault))
             context = RequestContext(time.time, SeededIds("plays"))
             body = orjson.dumps(self.body(case).body)
             headers = {"content-type": "application/json"}
@@ -149,6 +154,17 @@ class Host:
         if layout not in self._layouts:
             self._layouts[layout] = registry.find(layout).layout
         return self._layouts[layout].accessors.get((api, stream), ())
+
+    def _started(self, case: Case) -> Mapping[str, Any]:
+        """The case's scenario with the launch options that its API needs beside the case's own."""
+        layout = registry.find(case.layout).layout
+        needed = {
+            name: value
+            for (vendor, api, since), options in LAUNCH.items()
+            for name, value in options.items()
+            if (vendor, api) == (layout.vendor, case.api) and layout.version >= since
+        }
+        return {**case.scenario, "server": {**needed, **case.scenario.get("server", {})}}
 
     def serves(self, layout: str, api: str, stream: bool) -> bool:
         """Whether the layout answers this api in this mode."""

@@ -13,6 +13,7 @@ from typing import Any
 from .baseline import RUN
 from .check import Check
 from .checks import usable
+from .checks.oracle import OWN_PROMPT
 from .finding import Finding, Outcome
 from .judging import AFTER, BEFORE, Run, error_finding
 from .observation import Mode, Observation, Supports
@@ -118,12 +119,14 @@ def never_captured(light: Sequence[Observation], supports: Supports) -> frozense
 
 
 def cannot_arise(check: Check, run: Run, lost: frozenset[str]) -> bool:
-    """N/A rather than untested: the client exposes nothing of what the check needs, or captured it nowhere at all
-    (``lost``), which ``capture.yield`` says already."""
+    """N/A rather than untested: the client exposes nothing of what the check needs, captured it nowhere at all
+    (``lost``), which ``capture.yield`` says already, or the prompt ids are its own on every API that it does."""
     if not check.needs:
         return False
     exposed = (run.supports.captures | run.given) & check.needs
     if check.together and exposed != check.needs:
+        return True
+    if exposed == {"prompt_token_ids"} and run.supports.apis <= OWN_PROMPT:
         return True
     return not exposed or bool(lost & check.needs)
 

@@ -42,8 +42,8 @@ def drafts_of(gathered: Gathered, *, may_repeat: bool) -> tuple[list[Draft], lis
 
 
 def deliveries_of(gathered: Gathered, *, may_repeat: bool) -> Mapping[Any, tuple[int, ...]]:
-    """Choice index -> how many tokens each of its messages brought, of those that brought any: the engine's steps as far
-    as a stream shows them. Ids count where they are there, else scores."""
+    """Choice index -> how many tokens each of its messages brought, of those that brought any: the engine's steps as
+    far as a stream shows them. Ids count where they are there, else scores."""
     delivered: dict[Any, tuple[int, ...]] = {}
     for index, found in gathered.choices.items():
         repeats = _repeats(found) if may_repeat else {}

@@ -25,7 +25,8 @@ from .schema import (
     model,
     nullable,
 )
-from .traits import Version
+from .thinking import effort_kind
+from .traits import Traits, Version
 
 _ROLES: tuple[tuple[Version, str], ...] = (
     ((0, 5, 1), "'system', 'assistant', 'tool', or 'function'"),
@@ -84,7 +85,6 @@ _OF_ANSWERS = (
     Field("return_output_ids_in_sglext", BOOL, False),
     Field("return_sampling_mask", BOOL, False),
     Field("return_flat_raw_output_top_logprobs", BOOL, False),
-    Field("reasoning_effort", ANY),
 )
 
 
@@ -115,6 +115,8 @@ def chat_model(version: Version) -> Model:
             Field("tool_choice", nullable(either(model(_CHOSEN), literal("auto", "required", "none")))),
             Field("parallel_tool_calls", BOOL, True),
             *_OF_ANSWERS,
+            Field("reasoning_effort", effort_kind(Traits.of(version))),
+            Field("reasoning", ANY),
             *_OF_SAMPLING,
             Field("separate_reasoning", BOOL, True),
             Field("stream_reasoning", BOOL, True),

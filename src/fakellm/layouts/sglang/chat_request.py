@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
+from . import thinking
 from .answers import Refusal
 from .call import Call
 from .engine_rules import Engine
@@ -163,10 +164,7 @@ def _route(values: Mapping[str, Any], request: Request, engine: Engine) -> ChatR
     tools = tools_of(values)
     tool_path = settings.tool_call_parser is not None and bool(tools) and values["tool_choice"] != "none"
     reasoning_path = settings.reasoning_parser is not None and values["separate_reasoning"]
-    variables = {**settings.chat_template_kwargs, **members(values["chat_template_kwargs"])}
-    if values["reasoning_effort"] is not None and "enable_thinking" not in variables:
-        thinks = values["reasoning_effort"] != "none"
-        variables = {**variables, "thinking": variables.get("thinking", thinks), "enable_thinking": thinks}
+    variables = thinking.variables(values, settings.chat_template_kwargs, engine.traits)
     parsers = None
     if tool_path or reasoning_path:
         parsers = ParserChoice(

@@ -107,6 +107,10 @@ class Trait(Enum):
         (0, 5, 12), (0, 5, 20), "a forced tool choice is read in the parser's format, else as JSON"
     )
     TOOL_ARRAY_DRAINED = _since(21, "a JSON array of calls is drained at the end of a stream")
+    EFFORT_NONE = _since(10, "reasoning_effort none switches thinking off")
+    EFFORT_SWITCHES_ON = _since(17, "every other reasoning_effort switches thinking on")
+    EFFORT_SHARES = _since(17, "reasoning_effort may be a share")
+    ENABLED_FOR_ALL = _since(12, "reasoning.enabled sets enable_thinking beside thinking")
     REASONING_BY_DEFAULT = _since(9, "answers begin as reasoning unless the template variable switches it off")
     REASONING_STRIPPED = _until(13, "blanks around reasoning and content are cut off, every opening marker is dropped")
     REASONING_BEGINS_ONCE = _since(12, "streams drop one opening marker; before, every one of that step")

@@ -63,8 +63,36 @@ def table(shape: Shape) -> AccessorTable:
             Accessor("finish_reason", "choices[].finish_reason", {}, ("finish",)),
             Accessor("usage", "usage", {"stream_options": {"include_usage": True}}, ("usage",)),
         ),
+        **_token_in(shape),
         **places(shape.version),
     }
+
+
+def _token_in(shape: Shape) -> AccessorTable:
+    """``/inference/v1/generate``: ids are always told; usage since 0.28, prompt ids since 0.32, streams since 0.20."""
+    form = shape.generate
+    if form == "none":
+        return {}
+    counted = form in ("0.28", "0.32")
+
+    def rows(kinds: tuple[str, ...], usage: Accessor | None) -> tuple[Accessor, ...]:
+        first = (Accessor("prompt_token_ids", "prompt_token_ids", IDS, kinds),) if form == "0.32" else ()
+        scores = "choices[].logprobs.content[]"
+        asked = {"sampling_params.logprobs": 1}
+        return (
+            *first,
+            Accessor("completion_token_ids", "choices[].token_ids", {}, kinds),
+            Accessor("logprobs", f"{scores}.logprob", asked, kinds),
+            Accessor("top_logprobs", f"{scores}.top_logprobs", asked, kinds),
+            Accessor("finish_reason", "choices[].finish_reason", {}, kinds[-1:]),
+            *((usage,) if usage is not None else ()),
+        )
+
+    whole = rows(("body",), Accessor("usage", "usage", {}, ("body",)) if counted else None)
+    if form == "0.12":
+        return {("tito", False): whole}
+    usage = Accessor("usage", "usage", {"stream_options": {"include_usage": True}}, ("usage",))
+    return {("tito", False): whole, ("tito", True): rows(("delta", "finish"), usage)}
 
 
 def _textless_loss(shape: Shape) -> str | None:

@@ -17,6 +17,9 @@ from ..traits import Span, Trait, Traits
 _ALWAYS = Span(None, None, "")
 
 
+_SINCE_17 = Span((0, 5, 17), None, "")
+
+
 def _from(last: int) -> Span:
     return Span((0, 5, last), None, "")
 
@@ -32,7 +35,7 @@ class Manner:
     starts: str = "enable_thinking"
     explicit: bool = False
     call: str = "<tool_call>"
-    called: Span = _from(17)
+    called: Span = _SINCE_17
     span: Span = _ALWAYS
 
 

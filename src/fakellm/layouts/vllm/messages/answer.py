@@ -18,6 +18,10 @@ PYDANTIC = "2.14"
 """The pydantic whose words stand in a stream's error event (that of the captures)."""
 
 
+class UnusableInput(Exception):
+    """The arguments of a call are no JSON object: the server fails, with these words."""
+
+
 def error_value(kind: str, message: str) -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": message}}
 
@@ -38,7 +42,7 @@ def usage_value(usage: Mapping[str, Any] | None, rules: MessageRules) -> dict[st
         if details is not None and details.get(name) is not None:
             value["input_tokens"] = max(value["input_tokens"] - details[name], 0)
             value[shown] = details[name]
-    return value
+    return cast("Any", value)
 
 
 def stop_of(
@@ -66,9 +70,9 @@ def whole(body: Mapping[str, Any], rules: MessageRules, signature: NewSignature)
         content.append({"type": "text", "text": message.get("content") or ""})
     for call in calls:
         function = call["function"]
-        content.append(
-            {"type": "tool_use", "id": call["id"], "name": function["name"], "input": _input(function["arguments"])}
-        )
+        used = {"type": "tool_use", "id": call["id"], "name": function["name"]}
+        given = _input(function["arguments"])
+        content.append(used if given is None else {**used, "input": given})
     if not content and rules.empty_text:
         content.append({"type": "text", "text": ""})
     reason, sequence = stop_of(
@@ -91,9 +95,12 @@ def whole(body: Mapping[str, Any], rules: MessageRules, signature: NewSignature)
 
 def _input(arguments: str) -> Any:
     try:
-        return json.loads(arguments)
-    except ValueError:
-        return arguments
+        value: Any = json.loads(arguments)
+    except ValueError as problem:
+        raise UnusableInput(str(problem)) from None
+    if value is not None and not isinstance(value, dict):
+        raise UnusableInput(_no_object(value))
+    return cast("Any", value)
 
 
 class Converter:
@@ -234,12 +241,27 @@ def start_message(body: Mapping[str, Any], rules: MessageRules) -> dict[str, Any
 
 def broken_chunk(body: Mapping[str, Any]) -> str:
     """What pydantic says of an error event that is read as a chunk."""
-    shown = repr(dict(body))
-    if len(shown) > 50:
-        shown = f"{shown[:25]}...{shown[-24:]}"
     lines = ["2 validation errors for ChatCompletionStreamResponse"]
     for name in ("model", "choices"):
-        lines.append(name)
-        lines.append(f"  Field required [type=missing, input_value={shown}, input_type=dict]")
-        lines.append(f"    For further information visit https://errors.pydantic.dev/{PYDANTIC}/v/missing")
+        lines += [
+            name,
+            f"  Field required [type=missing, input_value={_cut(dict(body))}, input_type=dict]",
+            _visit("missing"),
+        ]
     return "\n".join(lines)
+
+
+def _no_object(value: Any) -> str:
+    """What pydantic says of a call's input that is no object."""
+    row = f"input_value={_cut(value)}, input_type={type(value).__name__}"
+    words = f"  Input should be a valid dictionary [type=dict_type, {row}]"
+    return "\n".join(["1 validation error for AnthropicContentBlock", "input", words, _visit("dict_type")])
+
+
+def _visit(kind: str) -> str:
+    return f"    For further information visit https://errors.pydantic.dev/{PYDANTIC}/v/{kind}"
+
+
+def _cut(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 50 else f"{shown[:25]}...{shown[-24:]}"

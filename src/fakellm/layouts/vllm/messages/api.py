@@ -21,7 +21,7 @@ from ..hear import request_id, sampling
 from ..parsing import asked_of, seen_prompt, shows_specials
 from ..route import Route
 from ..validate import Parsed, Refusal, check_context, engine_checks, read
-from .answer import Converter, error_value, whole
+from .answer import Converter, UnusableInput, error_value, whole
 from .inputs import UnknownTool, chat_values
 from .old_stream import OldConverter
 from .rules import MESSAGE_RULES, MessageRules
@@ -136,9 +136,12 @@ def render(told: Told, ask: Ask, running: Running, context: Context) -> Renderin
     answered = ChatBody(told, ask, facts).render()
     if answered.status != 200:
         return translated(answered)
-    return json_answer(
-        whole(cast("Mapping[str, Any]", answered.messages[0].body), rules, signature), headers=facts.headers
-    )
+    try:
+        message = whole(cast("Mapping[str, Any]", answered.messages[0].body), rules, signature)
+    except UnusableInput as problem:
+        status, kind = (400, "BadRequestError") if rules.refuses_input else (500, "internal_error")
+        return json_answer(error_value(kind, str(problem)), status=status, headers=facts.headers)
+    return json_answer(message, headers=facts.headers)
 
 
 def count_tokens(request: Request, running: Running, context: Context, parameters: Mapping[str, str]) -> Rendering:

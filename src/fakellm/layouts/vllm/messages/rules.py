@@ -25,6 +25,8 @@ class MessageRules:
     """An answer without any content is one empty text block (from 0.28)."""
     stop_sequence: bool = True
     """A stop string is a stop_sequence (0.32); before, the end of the turn."""
+    refuses_input: bool = True
+    """A call whose arguments are no object is a bad request (from 0.28); before, an internal error."""
     done: bool = False
     """Streams end in [DONE] (up to 0.16)."""
     keeps_system: bool = False
@@ -39,7 +41,7 @@ class MessageRules:
 
 RULES_0_32 = MessageRules()
 RULES_0_28 = replace(RULES_0_32, stop_sequence=False)
-RULES_0_24 = replace(RULES_0_28, empty_text=False)
+RULES_0_24 = replace(RULES_0_28, empty_text=False, refuses_input=False)
 RULES_0_20_2 = replace(RULES_0_24, start_role=False, waits_for_tools=False, cache_usage=False, inline_system=False)
 RULES_0_16 = replace(
     RULES_0_20_2,
