@@ -23,9 +23,9 @@ class Check:
     """One requirement.
 
     ``id``: ``align.ids-vs-logprobs``. ``requirement``: one sentence with MUST, SHOULD or MAY. ``page``: the docstring
-    that ``explain`` prints. ``needs``: values that must be in ``supports.captures`` for it to arise: any one of them, or
-    all of them when it holds them ``together``.
-    ``modes``: where it runs. ``sources``: links. Exactly one of ``judge`` and ``judge_run`` is there.
+    that ``explain`` prints. ``needs``: values that must be in ``supports.captures`` for it to arise: any one of them,
+    or all of them when it holds them ``together``. ``modes``: where it runs. ``sources``: links. Exactly one of
+    ``judge`` and ``judge_run`` is there.
     """
 
     id: str
