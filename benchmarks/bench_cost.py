@@ -2,7 +2,7 @@
 
 A chat answer of 50 tokens with ids and scores (unique response id, matched by a scenario, journalled) on both servers,
 which send the same bytes. CPU time is that of the server process (``/proc``), so the load generator does not count.
-Rounds alternate between the two servers and the median ratio is told. Run: ``python benchmarks/bench_cost.py [--json]``.
+Rounds alternate between the two servers and the median ratio is told. Run: ``python benchmarks/bench_cost.py``.
 """
 
 from __future__ import annotations

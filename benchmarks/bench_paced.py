@@ -1,7 +1,7 @@
 """Paced streams: many at once, 20 ms between tokens, against aiohttp that sleeps once per token, in one run.
 
 CPU time of the server process per event gives the events per second that one core can pace; lateness is measured at the
-client as the time by which a stream's last byte came after its due time. Run: ``python benchmarks/bench_paced.py [--json]``.
+client as the time by which a stream's last byte came after its due time. Run: ``python benchmarks/bench_paced.py``.
 """
 
 from __future__ import annotations

@@ -175,6 +175,7 @@ def _route(values: Mapping[str, Any], request: Request, engine: Engine) -> ChatR
             variables=variables,
             forced=values["tool_choice"] == "required" or isinstance(values["tool_choice"], Mapping),
             stream_reasoning=values["stream_reasoning"],
+            continued=_continued(values),
         )
     return ChatRoute(
         values=values,
@@ -187,6 +188,15 @@ def _route(values: Mapping[str, Any], request: Request, engine: Engine) -> ChatR
         history_calls=sum(len(message.get("tool_calls") or ()) for message in values["messages"]),
         variables=variables,
     )
+
+
+def _continued(values: Mapping[str, Any]) -> str:
+    """The text that the answer continues."""
+    last: Mapping[str, Any] = values["messages"][-1] if values["messages"] else {}
+    if not values["continue_final_message"] or last.get("role") != "assistant":
+        return ""
+    content = last.get("content")
+    return content if isinstance(content, str) else ""
 
 
 def _prompt(values: Mapping[str, Any], route: ChatRoute, engine: Engine) -> Prompt:

@@ -25,7 +25,8 @@ __all__ = ["AnswerParser", "ParserChoice", "check_names", "claimed_calls"]
 class ParserChoice:
     """Which parsers a request goes through: names (None = none), the request's variables and tool names.
 
-    ``forced``: the request forces a call. ``stream_reasoning`` False: reasoning is told in one piece.
+    ``forced``: the request forces a call. ``stream_reasoning`` False: reasoning is told in one piece. ``continued``: the
+    text that the answer goes on with.
     """
 
     traits: Traits
@@ -35,6 +36,7 @@ class ParserChoice:
     variables: Mapping[str, Any] | None = None
     forced: bool = False
     stream_reasoning: bool = True
+    continued: str = ""
 
 
 def check_names(reasoning: str | None, tools: str | None, traits: Traits) -> None:
@@ -72,6 +74,8 @@ class AnswerParser:
                 choice.traits,
                 inside=starts_inside(manner, choice.variables, choice.traits),
                 stream_reasoning=choice.stream_reasoning,
+                previous=choice.continued if choice.traits.has(Trait.REASONING_CONTINUED) else "",
+                nonempty=_nonempty(choice),
             )
         )
         self._tools = _tool_parser(choice)
@@ -116,6 +120,11 @@ class AnswerParser:
         if choice.traits.has(Trait.TOOL_INDEX_ABSENT) or choice.traits.has(Trait.TOOL_INDEX_POSITION):
             return outside, calls
         return outside, tuple(replace(call, index=number) for number, call in enumerate(calls))
+
+
+def _nonempty(choice: ParserChoice) -> bool:
+    asked = (choice.variables or {}).get("force_nonempty_content") is True
+    return asked and choice.traits.has(Trait.REASONING_NONEMPTY)
 
 
 def _tool_parser(choice: ParserChoice) -> ToolParser | None:

@@ -83,19 +83,36 @@ def starts_inside(manner: Manner, variables: Mapping[str, Any] | None, traits: T
 
 
 class ReasoningParser:
-    """Splits one answer. ``stream_reasoning`` False: reasoning is told in one piece, when it ends."""
+    """Splits one answer. ``stream_reasoning`` False: reasoning is told in one piece, when it ends. ``previous``: the text
+    that the answer continues. ``nonempty``: an answer that never leaves its reasoning is content."""
 
-    def __init__(self, manner: Manner, traits: Traits, *, inside: bool, stream_reasoning: bool = True) -> None:
+    def __init__(
+        self,
+        manner: Manner,
+        traits: Traits,
+        *,
+        inside: bool,
+        stream_reasoning: bool = True,
+        previous: str = "",
+        nonempty: bool = False,
+    ) -> None:
         self._manner = manner
         self._traits = traits
         self._call = manner.call if manner.called.holds(traits.version) else ""
-        self._inside = inside
+        self._ended = manner.end in previous
+        self._inside = (inside or manner.begin in previous) and not self._ended
         self._stream = stream_reasoning
+        self._nonempty = nonempty
+        self._reasoned = ""
         self._begun = False
         self._buffer = ""
 
     def whole(self, text: str) -> tuple[str, str]:
         """(reasoning, content) of a whole answer."""
+        reasoning, content = self._split(text)
+        return (content, reasoning) if self._nonempty and not content else (reasoning, content)
+
+    def _split(self, text: str) -> tuple[str, str]:
         begin, end = self._manner.begin, self._manner.end
         if not self._inside and begin not in text:
             return "", text
@@ -108,6 +125,8 @@ class ReasoningParser:
         reasoning, ended, content = text.partition(end)
         if ended:
             return reasoning, content.strip() if stripped else content
+        if self._ended:
+            return "", text
         place = text.find(self._call) if self._call else -1
         if place < 0:
             return text, ""
@@ -115,6 +134,11 @@ class ReasoningParser:
 
     def push(self, text: str) -> tuple[str, str]:
         """(reasoning, content) that these characters make certain."""
+        reasoning, content = self._grow(text)
+        self._reasoned = self._reasoned + reasoning if self._inside else ""
+        return reasoning, content
+
+    def _grow(self, text: str) -> tuple[str, str]:
         self._buffer += text
         current = self._buffer
         marks = (self._manner.begin, self._manner.end, self._call)
@@ -141,6 +165,9 @@ class ReasoningParser:
 
     def finish(self) -> tuple[str, str]:
         """What was still held back when the answer ended."""
+        if self._nonempty and self._inside:
+            left, self._buffer = self._buffer.removeprefix(self._manner.begin), ""
+            return "", self._reasoned + left
         held = self._traits.has(Trait.REASONING_HELD)
         if not self._traits.has(Trait.REASONING_FLUSH) or not (held or (self._inside and not self._stream)):
             return "", ""
