@@ -33,7 +33,8 @@ def text_kept(observation: Observation) -> Sequence[Finding]:
 def text_decodes(observation: Observation) -> Sequence[Finding]:
     """Where nothing stands between tokens and text, the captured text MUST be the UTF-8 of the sampled tokens' bytes.
 
-    Not judged where a stop string, a parser or a skipped special token hides something, or where a fault touches text.
+    Not judged where a stop string, a parser or a skipped special token hides something, where a fault touches text, or
+    where the API shows no text at all.
     """
     told = observation.truth.text_is_bytes and "text" in observation.truth.carried
     if not told or not exposed(observation, "text") or permission(observation, "text"):
@@ -41,6 +42,8 @@ def text_decodes(observation: Observation) -> Sequence[Finding]:
     tried = False
     for pair in pairs(observation):
         if pair.got is None or pair.got.text is None or pair.number >= len(observation.truth.token_bytes):
+            continue
+        if pair.truth is None or not pair.truth.text:
             continue
         tried = True
         decoded = b"".join(observation.truth.token_bytes[pair.number]).decode("utf-8", errors="replace")
