@@ -113,7 +113,9 @@ class Trait(Enum):
     ENABLED_FOR_ALL = _since(12, "reasoning.enabled sets enable_thinking beside thinking")
     REASONING_BY_DEFAULT = _since(9, "answers begin as reasoning unless the template variable switches it off")
     REASONING_CONTINUED = _since(9, "an answer that continues a message continues its reasoning")
-    REASONING_NONEMPTY = _since(17, "the template variable force_nonempty_content makes reasoning without content content")
+    REASONING_NONEMPTY = _since(
+        17, "the template variable force_nonempty_content makes reasoning without content content"
+    )
     REASONING_STRIPPED = _until(13, "blanks around reasoning and content are cut off, every opening marker is dropped")
     REASONING_BEGINS_ONCE = _since(12, "streams drop one opening marker; before, every one of that step")
     REASONING_HELD = _since(18, "an end of reasoning that may be a marker's beginning waits")

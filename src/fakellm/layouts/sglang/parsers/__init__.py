@@ -25,8 +25,8 @@ __all__ = ["AnswerParser", "ParserChoice", "check_names", "claimed_calls"]
 class ParserChoice:
     """Which parsers a request goes through: names (None = none), the request's variables and tool names.
 
-    ``forced``: the request forces a call. ``stream_reasoning`` False: reasoning is told in one piece. ``continued``: the
-    text that the answer goes on with.
+    ``forced``: the request forces a call. ``stream_reasoning`` False: reasoning is told in one piece. ``continued``:
+    the text that the answer goes on with.
     """
 
     traits: Traits

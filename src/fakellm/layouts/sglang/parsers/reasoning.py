@@ -83,8 +83,8 @@ def starts_inside(manner: Manner, variables: Mapping[str, Any] | None, traits: T
 
 
 class ReasoningParser:
-    """Splits one answer. ``stream_reasoning`` False: reasoning is told in one piece, when it ends. ``previous``: the text
-    that the answer continues. ``nonempty``: an answer that never leaves its reasoning is content."""
+    """Splits one answer. ``stream_reasoning`` False: reasoning is told in one piece, when it ends. ``previous``: the
+    text that the answer continues. ``nonempty``: an answer that never leaves its reasoning is content."""
 
     def __init__(
         self,
