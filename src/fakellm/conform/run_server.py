@@ -27,6 +27,9 @@ from .observe import situation
 from .request import PATHS, body_of
 from .run_gateway import downstream_of
 
+NOT_SERVED = frozenset({403, 404, 405, 501})
+"""How a server says that it does not serve an API; vLLM answers 403 to routes that were not switched on."""
+
 
 @dataclass(slots=True)
 class Server:
@@ -216,7 +219,7 @@ def _record(server: Server, case: Case, request: Mapping[str, Any], answer: Http
 
 
 async def possible_apis(server: Server, host: Host, cases: Sequence[Case]) -> frozenset[str]:
-    """The APIs that the server answers: the probe's own plain call is not 404, 405 or 501."""
+    """The APIs that the server answers: the probe's own plain call is not refused as unknown."""
     found: set[str] = set()
     for case in cases:
         if case.api in found or case.stream:
@@ -224,6 +227,6 @@ async def possible_apis(server: Server, host: Host, cases: Sequence[Case]) -> fr
         accessors = server.layout.accessors.get((case.api, False), ())
         body = body_of(case.call, case.api, False, accessors, host.tokenizer.encode, server.model)
         answer = await server.call(PATHS[case.api], body.body)
-        if answer.status and answer.status not in (404, 405, 501):
+        if answer.status and answer.status not in NOT_SERVED:
             found.add(case.api)
     return frozenset(found)

@@ -19,7 +19,8 @@ from fakellm.server.app import make_app
 
 @asynccontextmanager
 async def serving(layout: str, *faults: str) -> AsyncIterator[str]:
-    house = House({}, plain_auto(), Choices(layout=layout, faults=faults))
+    options = ("--enable-scale-out",) if layout.startswith("vllm") else ()
+    house = House({}, plain_auto(), Choices(layout=layout, faults=faults, options=options))
     runner = web.AppRunner(make_app(house.fake), shutdown_timeout=0.5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -116,3 +117,18 @@ async def test_exchanges_are_recorded(tmp_path: Path) -> None:
 
     assert (tmp_path / "server.json").is_file()
     assert list((tmp_path / "exchanges").glob("smoke-one-answer-*.json"))
+
+
+async def test_an_api_that_is_switched_off_is_not_held_against_the_server() -> None:
+    house = House({}, plain_auto(), Choices(layout="vllm-0.32.0"))
+    runner = web.AppRunner(make_app(house.fake), shutdown_timeout=0.5)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        result = await conform_server(ServerTarget(url=url), Options())
+    finally:
+        await runner.cleanup()
+
+    assert Word.CONFORMANT == result.footer.word
+    assert "tito" not in {case.api for case in result.selection.cases}
