@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 VALUES = ("prompt_token_ids", "completion_token_ids", "logprobs", "text", "finish_reason")
@@ -160,7 +160,7 @@ def _alternatives(value: Any) -> tuple[Alternatives | None, ...] | None:
 def _entry(entry: Any) -> Alternatives:
     if not isinstance(entry, list | tuple):
         return (Alternative(logprob=_number(entry)),)
-    rows: Sequence[Any] = entry  # pyright: ignore[reportUnknownVariableType]
+    rows = cast(Sequence[Mapping[str, Any]], entry)
     return tuple(
         Alternative(row.get("id"), row.get("token"), _number(row.get("logprob")), row.get("rank")) for row in rows
     )

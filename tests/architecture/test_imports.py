@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS = [
     {"errors"},
-    {"resources", "chance", "message", "capture"},
+    {"resources", "chance", "message", "capture", "pages"},
     {"timing", "generation", "tokenizer", "wire"},
     {"ask", "detokenizer", "context"},
     {"told", "emission"},

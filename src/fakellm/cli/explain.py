@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -80,7 +80,7 @@ def _case(template: Any) -> str:
         [
             f"{template.slug}\n{'=' * len(template.slug)}\n{model.title}",
             model.why,
-            yaml.safe_dump(told, sort_keys=False, allow_unicode=True).strip(),
+            cast(Any, yaml).safe_dump(told, sort_keys=False, allow_unicode=True).strip(),
             f"run it alone: fakellm conform client --only '{template.slug}**' -- COMMAND",
         ]
     )

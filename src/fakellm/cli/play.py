@@ -104,7 +104,7 @@ def _default_body(layout: Any, api: str, stream: bool) -> dict[str, Any]:
         "generate": {"text": text},
         "tito": {"token_ids": [1, 2, 3], "sampling_params": {}},
     }
-    body = {"model": "tiny", **prompts[api]}
+    body: dict[str, Any] = {"model": "tiny", **prompts[api]}
     for accessor in layout.accessors.get((api, stream), ()):
         if accessor.value in ("prompt_token_ids", "completion_token_ids", "logprobs"):
             for key, value in accessor.flags.items():
@@ -134,9 +134,11 @@ def _truth(row: dict[str, Any]) -> str:
     lines: list[str] = []
     for number, generation in enumerate(row["truth"] or ()):
         lines.append(f"prompt {number}: {generation['prompt_token_ids']}")
-        for index, choice in enumerate(generation["choices"]):
+        choices: list[dict[str, Any]] = generation["choices"]
+        for index, choice in enumerate(choices):
             lines.append(f"choice {index}: {choice['finish_reason']}")
-            for token in choice["tokens"]:
+            tokens: list[dict[str, Any]] = choice["tokens"]
+            for token in tokens:
                 piece = bytes(token["bytes"]).decode("utf-8", "backslashreplace")
                 lines.append(f"  {token['id']:>8} {token['logprob']!s:>24} {_printable(json.dumps(piece))}")
     return "\n".join(lines)

@@ -169,12 +169,14 @@ def truth_of(exchange: Exchange, played: Played, body: Mapping[str, Any], piece:
         replace(choice, token_texts=tuple(pieces[place])) if place < len(pieces) else choice
         for place, choice in enumerate(capture.by_index())
     )
+    rows = stage.layout.accessors.get((ask.api, ask.stream), ())
+    shows_text = any(row.value == "text" for row in rows)
     return Truth(
         capture=replace(capture, choices=choices),
         carried=carried(capture),
-        losses=_losses(told, choices, stage.layout.accessors.get((ask.api, ask.stream), ())),
+        losses=_losses(told, choices, rows),
         token_bytes=tuple(_visible(played, choice) for choice in told.choices),
-        text_is_bytes=_text_is_bytes(played, told),
+        text_is_bytes=shows_text and _text_is_bytes(played, told),
         error=healthy.status if healthy.status >= 400 else None,
         prompt_texts=_prompt_texts(told, piece),
     )

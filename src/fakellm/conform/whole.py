@@ -126,7 +126,7 @@ def cannot_arise(check: Check, run: Run, lost: frozenset[str]) -> bool:
     exposed = (run.supports.captures | run.given) & check.needs
     if check.together and exposed != check.needs:
         return True
-    if exposed == {"prompt_token_ids"} and run.supports.apis <= OWN_PROMPT:
+    if exposed == frozenset({"prompt_token_ids"}) and run.supports.apis <= OWN_PROMPT:
         return True
     return not exposed or bool(lost & check.needs)
 

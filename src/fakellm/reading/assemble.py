@@ -41,21 +41,34 @@ def drafts_of(gathered: Gathered, *, may_repeat: bool) -> tuple[list[Draft], lis
     return drafts, odd
 
 
-def deliveries_of(gathered: Gathered, *, may_repeat: bool) -> Mapping[Any, tuple[int, ...]]:
-    """Choice index -> how many tokens each of its messages brought, of those that brought any: the engine's steps as
-    far as a stream shows them. Ids count where they are there, else scores."""
-    delivered: dict[Any, tuple[int, ...]] = {}
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What a wire shows of a choice besides its values. ``steps``: tokens per message, of those that brought any: the
+    engine's steps as far as a stream shows them. ``ranks``: one per token, where the vendor writes them."""
+
+    steps: tuple[int, ...] = ()
+    ranks: tuple[Any, ...] | None = None
+
+
+def details_of(gathered: Gathered, *, may_repeat: bool) -> Mapping[Any, Detail]:
+    """Choice index -> its detail."""
+    details: dict[Any, Detail] = {}
     for index, found in gathered.choices.items():
         repeats = _repeats(found) if may_repeat else {}
-        for value in ("completion_token_ids", "logprobs"):
-            series = next(iter(_of(found, value)), None)
-            if series is not None and any(series.pieces):
-                lengths = [len(piece) for piece in series.pieces]
-                if repeats.get(value, False):
-                    lengths = [length - before for before, length in itertools.pairwise([0, *lengths])]
-                delivered[index] = tuple(length for length in lengths if length > 0)
-                break
-    return delivered
+        told = [_steps(found, value, repeats.get(value, False)) for value in ("completion_token_ids", "logprobs")]
+        ranks = _joined(found, "ranks", {"ranks": repeats.get("logprobs", False)}, [])
+        shown = tuple(ranks) if any(rank is not None for rank in ranks) else None
+        details[index] = Detail(max(told, key=len), shown)
+    return details
+
+
+def _steps(found: Found, value: str, repeats: bool) -> tuple[int, ...]:
+    """Ids may all come at the end and scores as they are made: whatever came in more pieces shows the steps."""
+    series = next(iter(_of(found, value)), None)
+    lengths = [] if series is None else [len(piece) for piece in series.pieces]
+    if repeats:
+        lengths = [length - before for before, length in itertools.pairwise([0, *lengths])]
+    return tuple(length for length in lengths if length > 0)
 
 
 def _draft(

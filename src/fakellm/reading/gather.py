@@ -17,7 +17,9 @@ from .paths import MISSING, Each, Step, find, steps
 from .places import IDS, TERMINAL_EVENTS, UNFINISHED
 from .series import Series
 
-LISTS = frozenset({"logprobs", "top_logprobs", "prompt_logprobs", "weight_versions", "token_texts", "entry_ids"})
+LISTS = frozenset(
+    {"logprobs", "top_logprobs", "prompt_logprobs", "weight_versions", "token_texts", "entry_ids", "ranks"}
+)
 ENTRIES = frozenset({"top_logprobs", "prompt_logprobs"})
 """Lists of lists: one entry per token, itself a list or an object."""
 _CHOICES: tuple[Step, ...] = ("choices", Each())
@@ -180,6 +182,8 @@ def _rows(accessors: Mapping[str, tuple[Accessor, ...]], *, has_choices: bool) -
             events = frozenset(name for name in accessor.messages if "." in name)
             row = Row(value, rank, way[2:] if inside else way, has_choices and not inside, events)
             yield row
+            if value == "logprobs" and row.way[-1:] == ("logprob",):
+                yield Row("ranks", rank, (*row.way[:-1], "rank"), row.shared, events)
             if value == "logprobs" and row.way and row.way[-1] in _NEIGHBOURS:
                 for name, last in zip(("token_texts", "entry_ids"), _NEIGHBOURS[row.way[-1]], strict=True):
                     yield Row(name, rank, (*row.way[:-1], last), row.shared, events)

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from ..capture import Capture
 from ..layouts.base import AccessorTable
-from .assemble import Draft, deliveries_of, drafts_of
+from .assemble import Detail, Draft, details_of, drafts_of
 from .documents import parse_document
 from .events import Event, EventParser
 from .failures import words_of
@@ -91,9 +91,9 @@ class Reader:
         usage = gatherer.gathered.top.usage or next((draft.usage for draft in drafts if draft.usage is not None), None)
         return Capture(choices=tuple(draft.choice for draft in drafts), usage=usage)
 
-    def deliveries(self) -> Mapping[Any, tuple[int, ...]]:
-        """Choice index -> tokens per message, for those messages of a stream that brought any."""
-        return deliveries_of(self._finished().gathered, may_repeat=self._may_repeat())
+    def details(self) -> Mapping[Any, Detail]:
+        """Choice index -> what the wire shows besides the values: the steps of a stream, ranks."""
+        return details_of(self._finished().gathered, may_repeat=self._may_repeat())
 
     def error(self) -> str | None:
         """The first error that the answer itself tells, in the server's words."""

@@ -166,7 +166,7 @@ class _Reader:
             if cast(Any, event).anchor is not None:
                 self._refuse(event, "an anchor", "write the value out")
             items[key] = self._value(next(events), events, (*path, key))
-            self._lines[(*path, key)] = event.start_mark.line + 1
+            self._lines[(*path, key)] = cast(Any, event).start_mark.line + 1
         return items
 
     def _refuse(self, event: Any, what: str, hint: str, path: Path = ()) -> NoReturn:

@@ -36,8 +36,7 @@ def text_decodes(observation: Observation) -> Sequence[Finding]:
     Not judged where a stop string, a parser or a skipped special token hides something, where a fault touches text, or
     where the API shows no text at all.
     """
-    told = observation.truth.text_is_bytes and "text" in observation.truth.carried
-    if not told or not exposed(observation, "text") or permission(observation, "text"):
+    if not observation.truth.text_is_bytes or not exposed(observation, "text") or permission(observation, "text"):
         return NOTHING
     tried = False
     for pair in pairs(observation):

@@ -12,9 +12,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ...pages import page_part
 from .records import CaseRecord, Footer, Header, finding_to_json, jsonable
 
 MARK = "@DATA@"
+SHARED = {"/*@COMMON_CSS@*/": "common.css", "/*@COMMON_JS@*/": "common.js"}
+"""mark -> the file of ``fakellm.pages`` that stands there."""
 
 
 class Html:
@@ -50,6 +53,8 @@ class Html:
         self._runs[-1]["footer"] = {**footer.to_json(), "failing": [], "stale": list(footer.stale)}
         data = {"runs": self._runs, "requirements": dict(self._requirements)}
         template = resources.files(__package__ or "").joinpath("page.html").read_text(encoding="utf-8")
+        for mark, part in SHARED.items():
+            template = template.replace(mark, page_part(part))
         self._path.write_text(template.replace(MARK, embedded(data)), encoding="utf-8", errors="replace")
 
 

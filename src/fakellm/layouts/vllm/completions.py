@@ -43,7 +43,7 @@ class _Completions:
     told: Told
     ask: Ask
     facts: AnswerFacts
-    lengths: dict[int, int] = field(default_factory=dict)
+    lengths: dict[int, int] = field(default_factory=dict[int, int])
 
     def whole(self) -> Rendering:
         shape = self.facts.shape

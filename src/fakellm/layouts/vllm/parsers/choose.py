@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from ....tokenizer import Tokenizer
 from ..launch import Settings
+from .coder_old import OldCoder
 from .grammar.calls import Schemas
 from .grammar.qwen3 import Qwen3Reasoning, Qwen3Tools
 from .hermes import Hermes
@@ -117,6 +118,8 @@ def make_tools(
     name = tool_parser_name(settings)
     if not name:
         return None
+    if name in GRAMMAR_TOOLS and rules.qwen3 != "grammar":
+        return OldCoder(tokenizer, asked.schemas, bursts=rules.coder_bursts)
     if name in GRAMMAR_TOOLS:
         none = asked.choice == "none" and asked.tools
         return Qwen3Tools(tokenizer, rules, asked.schemas, alone=alone, none=none)
@@ -132,7 +135,8 @@ def shows_specials(settings: Settings, rules: ParserRules, asked: Asked) -> bool
         return False
     if is_grammar(name, rules):
         return True
-    return rules.hermes_shows_specials and asked.tools and asked.choice != "none"
+    hermes = name not in GRAMMAR_TOOLS and rules.hermes_shows_specials
+    return hermes and asked.tools and asked.choice != "none"
 
 
 def notes_of(settings: Settings, rules: ParserRules) -> tuple[str, ...]:
@@ -143,6 +147,6 @@ def notes_of(settings: Settings, rules: ParserRules) -> tuple[str, ...]:
         notes.append(f"--reasoning-parser {settings.reasoning_parser}: not known here, deepseek_r1 stands in for it")
     if tools and tools not in TOOLS:
         notes.append(f"--tool-call-parser {settings.tool_call_parser}: not known here, hermes stands in for it")
-    if tools in GRAMMAR_TOOLS and rules.qwen3 != "grammar":
-        notes.append(f"--tool-call-parser {settings.tool_call_parser}: the parser of vLLM 0.24 stands in for it")
+    if tools == "qwen3_xml" and rules.qwen3 != "grammar":
+        notes.append(f"--tool-call-parser {settings.tool_call_parser}: qwen3_coder stands in for it")
     return tuple(notes)

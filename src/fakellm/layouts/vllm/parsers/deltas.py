@@ -19,11 +19,13 @@ from ....told import Part
 @dataclass(slots=True)
 class Call:
     """One element of ``delta.tool_calls``. ``function``: the members ``name`` and ``arguments`` as they were assigned;
-    one with a name starts a call (and gets an id). ``nulls``: id and type are written as null."""
+    one with a name starts a call (and gets an id). ``nulls``: id and type are written as null; ``own_id``: the id is of
+    the parser's own kind."""
 
     index: int
     function: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
     nulls: bool = False
+    own_id: bool = False
 
     @property
     def starts(self) -> bool:
@@ -89,4 +91,6 @@ def _call_part(call: Call) -> Part:
         marks.append("name")
     if call.nulls:
         marks.append("id")
+    if call.own_id:
+        marks.append("own-id")
     return Part("tool", arguments or "", call.index, call.function.get("name"), tuple(marks))

@@ -67,11 +67,11 @@ class Hermes:
                 calls.append(Call(index, {"arguments": fresh}))
         return {"content": content, "calls": calls} if content or calls else None
 
-    def unsent(self) -> str:
+    def expected(self) -> tuple[int, str] | None:
         if not self.sent:
-            return ""
-        expected = self._parsed[-1] or "{}"
-        return expected[len(self.sent[-1]) :] if expected.startswith(self.sent[-1]) else ""
+            return None
+        sent, read = self.sent[-1], self._parsed[-1] or "{}"
+        return len(self.sent) - 1, read if read.startswith(sent) else sent
 
     def finish(self) -> Delta | None:
         return None

@@ -54,8 +54,10 @@ class OldHermes:
         except (ValueError, LookupError, TypeError, AttributeError):
             return None  # the server logs it and sends nothing
 
-    def unsent(self) -> str:
-        return ""
+    def expected(self) -> tuple[int, str] | None:
+        if not self.read:
+            return None
+        return len(self.read) - 1, json.dumps(self.read[-1].get("arguments", {}), ensure_ascii=False)
 
     def finish(self) -> Delta | None:
         return None

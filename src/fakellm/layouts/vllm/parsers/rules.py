@@ -22,6 +22,8 @@ class ParserRules:
     """The old hermes sends arguments as they were written (from 0.12)."""
     hermes_shows_specials: bool = True
     """hermes makes special tokens part of the text (from 0.12)."""
+    coder_bursts: bool = True
+    """The old qwen3_coder takes steps of several tokens (0.20.2)."""
     any_close: bool = False
     """A closing mark anywhere ends the reasoning (up to 0.12)."""
     qwen3: str = "grammar"
@@ -86,7 +88,7 @@ RULES_0_24 = replace(
 RULES_0_20_2 = replace(
     RULES_0_24, flow="parser", qwen3="opened", strict_tools=False, hides_reasoning="never", rest_with_nulls=True
 )
-RULES_0_16 = replace(RULES_0_20_2, flow="serving", old_hermes=True, qwen3="marks", counts="no")
+RULES_0_16 = replace(RULES_0_20_2, flow="serving", old_hermes=True, qwen3="marks", counts="no", coder_bursts=False)
 RULES_0_12 = replace(RULES_0_16, next_step=True, any_close=True, rest_with_nulls=False)
 RULES_0_10_2 = replace(RULES_0_12, exact_hermes=False, hermes_shows_specials=False)
 

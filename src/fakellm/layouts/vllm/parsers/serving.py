@@ -141,7 +141,7 @@ class Checked:
 
     def _finished(self, delta: Delta | None) -> Delta | None:
         calls = delta.get("calls") if delta is not None else None
-        expected = _expected(self._tools)
+        expected = self._tools.expected()
         if not calls or calls[0].function.get("arguments") is None or expected is None:
             return delta
         index, written = expected
@@ -162,14 +162,3 @@ def _cut(delta: Delta | None) -> tuple[Delta | None, str]:
         return delta, ""
     delta["content"] = None
     return delta, content
-
-
-def _expected(tools: ToolParser) -> tuple[int, str] | None:
-    """Index and arguments of the last call as far as it was read."""
-    if isinstance(tools, OldHermes):
-        if not tools.read:
-            return None
-        return len(tools.read) - 1, json.dumps(tools.read[-1].get("arguments", {}), ensure_ascii=False)
-    if isinstance(tools, Hermes) and tools.sent:
-        return len(tools.sent) - 1, tools.sent[-1] + tools.unsent()
-    return None

@@ -72,8 +72,8 @@ class ToolParser(Protocol):
 
     def step(self, step: Step) -> Delta | None: ...
 
-    def unsent(self) -> str:
-        """Arguments of the last call that were parsed but not sent."""
+    def expected(self) -> tuple[int, str] | None:
+        """Index and arguments of the last call as far as it was read, for servers that send the rest (to 0.20.2)."""
         ...
 
     def finish(self) -> Delta | None: ...

@@ -151,8 +151,8 @@ class Qwen3Tools:
     def step(self, step: Step) -> Delta | None:
         return self._calls.delta(self._machine.feed(step.text, step.ids))
 
-    def unsent(self) -> str:
-        return ""
+    def expected(self) -> tuple[int, str] | None:
+        return None
 
     def finish(self) -> Delta | None:
         return self._calls.delta(self._machine.finish(), finished=True)
