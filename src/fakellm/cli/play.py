@@ -132,7 +132,8 @@ def _printable(text: str) -> str:
 
 def _truth(row: dict[str, Any]) -> str:
     lines: list[str] = []
-    for number, generation in enumerate(row["truth"] or ()):
+    truths: list[dict[str, Any]] = row["truth"] or []
+    for number, generation in enumerate(truths):
         lines.append(f"prompt {number}: {generation['prompt_token_ids']}")
         choices: list[dict[str, Any]] = generation["choices"]
         for index, choice in enumerate(choices):

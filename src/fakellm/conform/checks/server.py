@@ -171,6 +171,8 @@ def usage(observation: Observation) -> Sequence[Finding]:
 )
 def text(observation: Observation) -> Sequence[Finding]:
     """The text MUST be what the completion ids decode to, special tokens aside."""
+    if "text" not in observation.truth.carried:
+        return NOTHING
     tried = False
     for number, choice in _choices(observation):
         decoded = observation.probes.get("detokenize", {}).get(number)
