@@ -11,7 +11,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 LAYERS = [
     {"errors"},
     {"resources", "chance", "message", "capture", "pages"},
-    {"timing", "generation", "tokenizer", "wire"},
+    {"timing", "generation", "tokenizer", "wire", "diagnosis"},
     {"ask", "detokenizer", "context"},
     {"told", "emission"},
     {"layouts.base"},
@@ -47,7 +47,7 @@ observations and never reach for the fake; reports know verdicts; shapes come fr
 
 CLOCKS_AND_SOCKETS = {
     "aiohttp", "asyncio", "socket", "time", "datetime", "random", "secrets", "uuid", "subprocess", "threading",
-    "tempfile",
+    "tempfile", "multiprocessing",
 }  # fmt: skip
 
 IMPURE = {

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..conform.strip import AFTER, BEFORE, MISSING, Cell, Row, Strip, same_score
+from ..conform.strip import AFTER, BEFORE, Row, Strip
+from ..diagnosis import MISSING, Cell, same_score
 
 ABSENT = "-"
 WIDEST = 24

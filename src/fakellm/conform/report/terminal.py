@@ -14,8 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from ...diagnosis import MISSING
 from ..finding import Finding, Outcome
-from ..strip import AFTER, BEFORE, MISSING
+from ..strip import AFTER, BEFORE
 from ..verdict import Exit, Standing, Verdict, Word, is_red, label
 from .records import CaseRecord, Footer, Header
 from .summary import counts_line, yield_line

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fakellm.conform.strip import diagnose
+from fakellm.diagnosis import diagnose
 
 TRUTH = [-0.1, -0.2, -0.3, -0.4, -0.5, -0.6]
 
