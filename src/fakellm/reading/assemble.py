@@ -44,10 +44,13 @@ def drafts_of(gathered: Gathered, *, may_repeat: bool) -> tuple[list[Draft], lis
 @dataclass(frozen=True, slots=True)
 class Detail:
     """What a wire shows of a choice besides its values. ``steps``: tokens per message, of those that brought any: the
-    engine's steps as far as a stream shows them. ``ranks``: one per token, where the vendor writes them."""
+    engine's steps as far as a stream shows them. ``texts``: the text as it came. ``ranks`` and ``entry_ids``: one per
+    score, where the vendor writes them beside it."""
 
     steps: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
     ranks: tuple[Any, ...] | None = None
+    entry_ids: tuple[Any, ...] | None = None
 
 
 def details_of(gathered: Gathered, *, may_repeat: bool) -> Mapping[Any, Detail]:
@@ -56,10 +59,18 @@ def details_of(gathered: Gathered, *, may_repeat: bool) -> Mapping[Any, Detail]:
     for index, found in gathered.choices.items():
         repeats = _repeats(found) if may_repeat else {}
         told = [_steps(found, value, repeats.get(value, False)) for value in ("completion_token_ids", "logprobs")]
-        ranks = _joined(found, "ranks", {"ranks": repeats.get("logprobs", False)}, [])
-        shown = tuple(ranks) if any(rank is not None for rank in ranks) else None
-        details[index] = Detail(max(told, key=len), shown)
+        beside = {"ranks": repeats.get("logprobs", False), "entry_ids": repeats.get("logprobs", False)}
+        details[index] = Detail(
+            steps=max(told, key=len),
+            texts=() if repeats.get("text") else tuple(piece for text in _of(found, "text") for piece in text.pieces),
+            ranks=_shown(_joined(found, "ranks", beside, [])),
+            entry_ids=_shown(_joined(found, "entry_ids", beside, [])),
+        )
     return details
+
+
+def _shown(values: Sequence[Any]) -> tuple[Any, ...] | None:
+    return tuple(values) if any(value is not None for value in values) else None
 
 
 def _steps(found: Found, value: str, repeats: bool) -> tuple[int, ...]:

@@ -1,0 +1,138 @@
+"""Ids and scores of one recorded choice, put together from whatever a wire shows of them.
+
+A wire may show ids and scores in full, ids at the end and scores as they come, fewer scores than ids, or scores with
+nothing but token texts. A :class:`Sampled` says which ids there are and which of the scores belongs to each. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..capture import Alternative, Alternatives, CapturedChoice
+from ..generation import Candidate, Token
+from ..reading.assemble import Detail
+from ..tokenizer import Tokenizer
+
+AS_ID = "token_id:"
+"""How vLLM spells a token that it was asked to tell as an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """``places``: per id the position of its score, None where it has none. ``source``: ids | scores | text.
+    ``steps``: tokens per delivery, where the way of reading tells it."""
+
+    ids: tuple[int, ...]
+    places: tuple[int | None, ...]
+    source: str
+    steps: tuple[int, ...] = ()
+
+
+def by_ids(tokenizer: Tokenizer, choice: CapturedChoice, detail: Detail) -> Sampled:
+    """From ids on the wire. Ids beside the scores go first: some servers' own list begins with the last prompt id."""
+    ids, entries = choice.completion_token_ids or (), detail.entry_ids
+    if entries is not None and all(type(one) is int for one in entries) and len(entries) >= len(ids) - 1:
+        return Sampled(entries, tuple(range(len(entries))), "ids")
+    scores = choice.logprobs or ()
+    if choice.prompt_token_ids and ids[:1] == choice.prompt_token_ids[-1:] and len(ids) == len(scores) + 1:
+        ids = ids[1:]
+    if len(ids) == len(scores):
+        return Sampled(ids, tuple(range(len(ids))), "ids")
+    return Sampled(ids, _aligned(tokenizer, ids, choice.token_texts or ()), "ids")
+
+
+def by_scores(tokenizer: Tokenizer, choice: CapturedChoice, *, ended: bool) -> Sampled | None:
+    """From the token texts beside the scores; None where one of them is no token of this tokenizer."""
+    texts = choice.token_texts
+    if not texts or choice.logprobs is None or len(texts) != len(choice.logprobs):
+        return None
+    ids = [_id_of(tokenizer, text) for text in texts]
+    known = tuple(one for one in ids if one is not None)
+    if len(known) != len(ids):
+        return None
+    places: tuple[int | None, ...] = tuple(range(len(known)))
+    if ended and tokenizer.eos_ids and known[-1:] != tokenizer.eos_ids[:1]:
+        return Sampled((*known, tokenizer.eos_ids[0]), (*places, None), "scores")
+    return Sampled(known, places, "scores")
+
+
+def by_text(tokenizer: Tokenizer, choice: CapturedChoice, detail: Detail, *, ended: bool) -> Sampled:
+    """From the text, tokenised anew: piece by piece where it came in pieces, so that each keeps its delivery."""
+    pieces = [tokenizer.encode(text) for text in (detail.texts or (choice.text or "",)) if text]
+    end = tokenizer.eos_ids[:1] if ended else ()
+    ids = tuple(one for piece in pieces for one in piece) + end
+    steps = (*map(len, pieces), *(1 for _ in end)) if detail.texts else ()
+    return Sampled(ids, (None,) * len(ids), "text", steps)
+
+
+def _aligned(tokenizer: Tokenizer, ids: Sequence[int], texts: Sequence[Any]) -> tuple[int | None, ...]:
+    """Where fewer scores came than ids: each score goes to the next id with its text. None at all where that fails."""
+    places: list[int | None] = []
+    upcoming = 0
+    for token_id in ids:
+        fits = upcoming < len(texts) and _spells(tokenizer, texts[upcoming], token_id)
+        places.append(upcoming if fits else None)
+        upcoming += fits
+    return tuple(places) if upcoming == len(texts) else (None,) * len(ids)
+
+
+def token(
+    tokenizer: Tokenizer, token_id: int, choice: CapturedChoice, place: int | None, told_rank: int | None
+) -> Token:
+    """A sampled token with its alternatives in rank order. Servers list the sampled one first, or where it ranks; a
+    rank that is not told is read off the list."""
+    top: Alternatives = _at(choice.top_logprobs, place) or ()
+    candidates = [_candidate(tokenizer, one, token_id if _is(tokenizer, one, token_id) else None) for one in top]
+    ranked = sorted(candidates, key=lambda one: -(one.logprob if one.logprob is not None else float("-inf")))
+    rank = next((place for place, one in enumerate(ranked, 1) if one.id == token_id), len(ranked) + 1)
+    return Token(
+        id=token_id,
+        bytes=tokenizer.piece(token_id),
+        logprob=_at(choice.logprobs, place),
+        rank=told_rank if told_rank is not None else rank if ranked else None,
+        top=tuple(replace(one, rank=one.rank or place) for place, one in enumerate(ranked, 1)),
+    )
+
+
+def prompt_token(tokenizer: Tokenizer, token_id: int, entry: Alternatives | None) -> Token | None:
+    """A prompt token with its scores; None where there are none (healthy servers: the first)."""
+    if entry is None:
+        return None
+    own = next((one for one in entry if _is(tokenizer, one, token_id)), None)
+    candidates = sorted(entry, key=lambda one: one.rank if one.rank is not None else len(entry) + 1)
+    return Token(
+        id=token_id,
+        bytes=tokenizer.piece(token_id),
+        logprob=None if own is None else own.logprob,
+        rank=None if own is None else own.rank,
+        top=tuple(_candidate(tokenizer, one, one.id) for one in candidates),
+    )
+
+
+def _candidate(tokenizer: Tokenizer, one: Alternative, known: int | None) -> Candidate:
+    token_id = one.id if one.id is not None else known if known is not None else _id_of(tokenizer, one.token)
+    piece = tokenizer.piece(token_id) if token_id is not None else (one.token or "").encode("utf-8", "replace")
+    return Candidate(id=token_id, bytes=piece, logprob=one.logprob, rank=one.rank)
+
+
+def _is(tokenizer: Tokenizer, one: Alternative, token_id: int) -> bool:
+    """Whether an alternative is this token: by id, else by its text."""
+    return one.id == token_id if one.id is not None else _spells(tokenizer, one.token, token_id)
+
+
+def _spells(tokenizer: Tokenizer, text: Any, token_id: int) -> bool:
+    return text in (f"{AS_ID}{token_id}", tokenizer.piece(token_id).decode("utf-8", "replace"))
+
+
+def _id_of(tokenizer: Tokenizer, text: Any) -> int | None:
+    if not isinstance(text, str):
+        return None
+    if text.startswith(AS_ID) and text[len(AS_ID) :].isdigit():
+        return int(text[len(AS_ID) :])
+    return tokenizer.id_of(text.encode("utf-8", "replace"))
+
+
+def _at(values: Sequence[Any] | None, place: int | None) -> Any:
+    return values[place] if values is not None and place is not None and place < len(values) else None
