@@ -174,7 +174,7 @@ def truth_of(exchange: Exchange, played: Played, body: Mapping[str, Any], piece:
     return Truth(
         capture=replace(capture, choices=choices),
         carried=carried(capture),
-        losses=_losses(told, choices, rows),
+        losses=() if ask.wants.echo else _losses(told, choices, rows),
         token_bytes=tuple(_visible(played, choice) for choice in told.choices),
         text_is_bytes=shows_text and _text_is_bytes(played, told),
         error=healthy.status if healthy.status >= 400 else None,

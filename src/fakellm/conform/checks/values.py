@@ -10,6 +10,8 @@ from ..observation import Kind, May, Mode, Observation
 from .base import BOTH, CLIENT, NOTHING, exchange_check, failed, passed
 from .oracle import Pair, Rule, candidates, exposed, got_capture, miscounted, pairs, permission, rule_of
 
+SAME_END = ({"completed", "stop"}, {"completed", "tool_calls"}, {"incomplete", "length"})
+"""How Responses and chat spell the same end."""
 RETOKENISED = (
     "https://github.com/rllm-org/rllm/issues/816",
     "https://github.com/eval-protocol/python-sdk/pull/457",
@@ -76,12 +78,18 @@ def _scalar(observation: Observation, value: str) -> Sequence[Finding]:
         if got is None or (pair.truth is None and pair.sent is None):
             continue
         tried = True
-        if got not in _right(observation, pair, value, rule):
-            right = next(iter(_right(observation, pair, value, rule)), None)
+        allowed = _right(observation, pair, value, rule)
+        if got not in allowed and not _same_end(observation, got, allowed):
+            right = next(iter(allowed), None)
             where = f"choices[{pair.number}].{value}"
             words = f"{value} is not what was sent" if right is not None else f"{value} was never sent"
             return [failed(words, where=where, choice=pair.number, expected=right, got=got)]
     return [passed()] if tried else NOTHING
+
+
+def _same_end(observation: Observation, got: Any, allowed: Sequence[Any]) -> bool:
+    """Whether a gateway that converts between APIs spelled the same end in the other's words."""
+    return observation.mode is Mode.GATEWAY and any({got, one} in SAME_END for one in allowed if isinstance(one, str))
 
 
 def _right(observation: Observation, pair: Pair, value: str, rule: Rule) -> list[Any]:

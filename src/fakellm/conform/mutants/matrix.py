@@ -38,7 +38,7 @@ AREAS: Mapping[str, str] = MappingProxyType(
         "blind-retry": "errors",
         "choice-0-only": "choices",
         "clamp": "scores",
-        "convert-without-logprobs": "",
+        "convert-without-logprobs": "happy",
         "crash-on-untrusted": "scores",
         "double-call": "",
         "drop-headers": "errors",
