@@ -52,7 +52,7 @@ def fields_kept(observation: Observation) -> Sequence[Finding]:
     """Everything else that the caller put into the request MUST reach the server unchanged.
 
     Above all the caller's own extra fields: they are merged with the flag for ids, never replaced by it. A
-    ``stream: false`` may be left out: every API says that it means the same.
+    ``stream: false`` may be left out, and max_tokens be called max_completion_tokens: both mean the same.
     """
     body = sent_body(observation)
     if body is None:
@@ -60,6 +60,8 @@ def fields_kept(observation: Observation) -> Sequence[Finding]:
     own = {key: value for key, value in observation.case.request.items() if key not in observation.case.flags}
     if own.get("stream") is False and "stream" not in body:
         del own["stream"]
+    if "max_tokens" not in body and own.get("max_tokens") == body.get("max_completion_tokens"):
+        own.pop("max_tokens", None)
     found = first_missing(own, body)
     if found is None:
         return [passed()]
