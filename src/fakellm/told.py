@@ -36,7 +36,7 @@ class Part:
     """One piece of parsed output: kind reasoning | content | tool. For tools: ``tool_index``, ``name`` (on the first
     piece of a call), ``text`` (a piece of the arguments). ``marks``: what a vendor's parser writes beyond the values:
     ``null`` = the key of this kind stands there with nothing in it; ``arguments``, ``name``, ``id`` = this key of a
-    call is written although it is empty or null."""
+    call is written although it is empty or null; ``own-id`` = the parser makes the call's id itself."""
 
     kind: str
     text: str = ""

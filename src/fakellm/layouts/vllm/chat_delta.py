@@ -8,8 +8,8 @@ from typing import Any
 from ...told import Part
 from .shape import Shape
 
-ToolId = Callable[[int], str]
-"""The id of a tool call by its index."""
+ToolId = Callable[[int, bool], str]
+"""The id of a tool call by its index; True = of the parser's own kind."""
 
 
 def parsed_delta(parts: Sequence[Part], shape: Shape, tool_id: ToolId, *, one_call: bool) -> dict[str, Any] | None:
@@ -54,7 +54,7 @@ def tool_piece(part: Part, tool_id: ToolId) -> dict[str, Any]:
     if part.text or "arguments" in part.marks or part.name is None:
         function["arguments"] = part.text
     if part.name is not None:
-        return {"id": tool_id(index), "type": "function", "index": index, "function": function}
+        return {"id": tool_id(index, "own-id" in part.marks), "type": "function", "index": index, "function": function}
     if "id" in part.marks:
         return {"id": None, "type": None, "index": index, "function": function}
     return {"index": index, "function": function}

@@ -142,8 +142,8 @@ class ChatStream(Answer):
         if step.parts is None:
             return self._delta(content=step.text)
 
-        def tool_id(call: int) -> str:
-            return self.facts.tool_id(choice.index, call)
+        def tool_id(call: int, own: bool) -> str:
+            return self.facts.tool_id(choice.index, call, own)
 
         return parsed_delta(step.parts, self.facts.shape, tool_id, one_call=self.one_call)
 

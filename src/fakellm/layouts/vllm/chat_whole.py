@@ -93,7 +93,7 @@ class ChatBody(Answer):
         if calls or shape.tool_calls_always:
             message["tool_calls"] = [
                 {
-                    "id": self.facts.tool_id(choice.index, place),
+                    "id": self.facts.tool_id(choice.index, place, False),
                     "type": "function",
                     "function": {"name": name, "arguments": arguments},
                 }

@@ -63,7 +63,7 @@ def derender_completions(request: Request, running: Running, context: Context, p
 
 
 def _facts(answer: Row, body: Row, running: Running, context: Context) -> AnswerFacts:
-    def no_tools(choice: int, call: int) -> str:
+    def no_tools(choice: int, call: int, own: bool) -> str:
         return f"chatcmpl-tool-{context.hex(running.shape.id_digits)}"
 
     return AnswerFacts(

@@ -16,15 +16,15 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class AnswerFacts:
-    """Facts of one answer that do not come from the engine. ``tool_id(choice, call)``: the id of a tool call, the same
-    each time it is asked for; ``keep_alive_ms`` 0 = no comments."""
+    """Facts of one answer that do not come from the engine. ``tool_id(choice, call, own)``: the id of a tool call, the
+    same each time it is asked for (``own``: of a parser's own kind); ``keep_alive_ms`` 0 = no comments."""
 
     id: str
     created: int
     model: str
     shape: Shape
     fingerprint: str | None
-    tool_id: Callable[[int, int], str]
+    tool_id: Callable[[int, int, bool], str]
     prompt_details: bool = False
     metrics: bool = False
     keep_alive_ms: float = 0.0

@@ -20,10 +20,10 @@ def answer_facts(prefix: str, ask: Ask, running: Running, context: Context) -> A
     chosen = ask.request_id or random_id(context, running)
     made: dict[tuple[int, int], str] = {}
 
-    def tool_id(choice: int, call: int) -> str:
+    def tool_id(choice: int, call: int, own: bool) -> str:
         key = (choice, call)
         if key not in made:
-            made[key] = f"chatcmpl-tool-{random_id(context, running)}"
+            made[key] = f"call_{context.hex(24)}" if own else f"chatcmpl-tool-{random_id(context, running)}"
         return made[key]
 
     headers: tuple[tuple[str, str], ...] = ()

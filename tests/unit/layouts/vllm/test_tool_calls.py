@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -174,6 +175,72 @@ class TestCoder:
     def test_choice_none_leaves_calls_out_from_0_28(self, version: str, content: str | None) -> None:
         assert (content, []) == whole(version, CODER, CODED, tool_choice="none")
         assert (content or "", []) == stream(version, CODER, CODED, tool_choice="none")
+
+
+class TestOldCoder:
+    """qwen3_coder up to 0.20.2, a parser of its own."""
+
+    @pytest.mark.parametrize("version", VERSIONS[:4])
+    def test_token_by_token_the_stream_adds_up(self, version: str) -> None:
+        says = f"Ok {CODED}{CODED}"
+        assert ("Ok ", [WROTE, WROTE]) == whole(version, CODER, says) == stream(version, CODER, says)
+
+    @pytest.mark.parametrize(
+        ("version", "calls"),
+        [
+            ("0.10.2", [("add", '"a": 2}'), ("add", '"a": 2, "s": "x \\"y\\""}')]),
+            ("0.16.0", [("add", '"a": 2}'), ("add", '"a": 2, "s": "x \\"y\\""}')]),
+            ("0.20.2", [WROTE, WROTE]),
+        ],
+    )
+    def test_larger_steps_lose_braces_and_parameters_up_to_0_16(self, version: str, calls: Any) -> None:
+        assert ("Ok ", calls) == stream(version, CODER, in_steps(f"Ok {CODED}{CODED}", 5))
+
+    @pytest.mark.parametrize("version", VERSIONS[:4])
+    def test_a_whole_call_in_one_step_is_lost(self, version: str) -> None:
+        assert ("", []) == stream(version, CODER, in_steps(CODED, 100))
+
+    @pytest.mark.parametrize("version", VERSIONS[:4])
+    def test_a_call_that_was_cut(self, version: str) -> None:
+        says = spoken("<tool_call>\n<function=add>\n<parameter=a>\n2\n</parameter>\n<par", end=False)
+        assert [("add", '{"a": 2}')] == whole(version, CODER, says)[1]
+        assert [("add", '{"a": 2')] == stream(version, CODER, says)[1]
+
+    @pytest.mark.parametrize(("version", "calls"), [("0.16.0", []), ("0.20.2", [("add", "{}")])])
+    def test_one_call_without_a_name_spoils_all_up_to_0_16(self, version: str, calls: Any) -> None:
+        says = "<tool_call><function=add></function></tool_call><tool_call><function=x</function></tool_call>"
+        assert calls == whole(version, CODER, says)[1]
+
+    @pytest.mark.parametrize("version", VERSIONS[:4])
+    @pytest.mark.parametrize(
+        ("kind", "text", "value"),
+        [
+            ("integer", "7", 7),
+            ("integer", "seven", "seven"),
+            ("number", "2.0", 2),
+            ("number", "2.5", 2.5),
+            ("boolean", "TRUE", True),
+            ("boolean", "yes", False),
+            ("object", "{'x': 1}", {"x": 1}),
+            ("array", "[1, 2", "[1, 2"),
+            ("string", "null", None),
+            ("string", "7", "7"),
+            (["integer", "null"], "7", 7),
+        ],
+    )
+    def test_values_become_what_the_schema_says(self, version: str, kind: Any, text: str, value: Any) -> None:
+        properties = {"v": {"type": kind}}
+        tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": properties}}}
+        says = f"<tool_call><function=f><parameter=v>\n{text}\n</parameter></function></tool_call>"
+        expected = [("f", json.dumps({"v": value}))]
+        assert expected == whole(version, CODER, says, tools=[tool])[1]
+        assert expected == stream(version, CODER, says, tools=[tool])[1]
+
+    @pytest.mark.parametrize("version", VERSIONS[:4])
+    def test_streamed_calls_have_ids_of_the_parsers_own(self, version: str) -> None:
+        found = deltas(server(version, *CODER, says=CODED), chat(stream=True, tools=[ADD]))
+        ids = [call["id"] for delta in found for call in delta.get("tool_calls") or () if call.get("id")]
+        assert [True] == [re.fullmatch("call_[0-9a-f]{24}", call_id) is not None for call_id in ids]
 
 
 class TestForced:

@@ -118,12 +118,16 @@ class Phases:
     def _finished(self, delta: Delta | None) -> Delta | None:
         if self._tools is not None and delta is not None and delta.get("calls"):
             last = delta["calls"][-1]  # pyright: ignore[reportTypedDictNotRequiredAccess] - it was just looked at
-            last.function["arguments"] = (last.function.get("arguments") or "") + self._tools.unsent()
+            last.function["arguments"] = (last.function.get("arguments") or "") + self._unsent(self._tools)
         if self._reasoning is not None and self._grammar_reasoning and not self._ended:
             delta = _added(delta, self._reasoning.finish())
         if self._tools is not None and self._grammar_tools:
             delta = _added(delta, self._tools.finish())
         return delta
+
+    def _unsent(self, tools: ToolParser) -> str:
+        expected = tools.expected()
+        return "" if expected is None else expected[1][len(tools.sent[expected[0]]) :]
 
     def _without_reasoning(self, delta: Delta | None) -> Delta | None:
         if delta is None or self._asked.include_reasoning or self._rules.hides_reasoning == "never":

@@ -4,15 +4,12 @@ choice in 0.20.2 too. Source: serving_chat.py (0.10.2, 0.12), chat_completion/se
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from .choose import Asked
 from .deltas import Call, Delta
 from .flow import Flow
 from .forced import Named, Required
-from .hermes import Hermes
-from .hermes_old import OldHermes
 from .rules import ParserRules
 from .stream import ReasoningParser, Step, ToolParser
 
