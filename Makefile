@@ -1,6 +1,7 @@
 # make test   everything: lint, types, tests (installs into .venv first)
 # make demo   the main job on a fresh machine: a real client against the fake, with a verdict
 # make matrix real clients and gateways, judged and published; one of them: make matrix CLIENT=openai-python
+# make selftest  the kill matrix: what each mutant client and gateway is caught by
 # make lint   ruff and pyright alone        make bench  benchmarks
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -30,6 +31,10 @@ types: $(VENV)/.installed
 
 unit: $(VENV)/.installed
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+selftest: $(VENV)/.installed
+	$(BIN)/python -m fakellm.conform.mutants.matrix
+	$(BIN)/python -m pytest -q tests/selftest -k "reference or benign or killed or its_set"
 
 fidelity: $(VENV)/.installed
 	$(BIN)/fakellm fidelity
