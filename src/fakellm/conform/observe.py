@@ -202,8 +202,12 @@ def _visible(played: Played, choice: ToldChoice) -> tuple[bytes, ...]:
 
 def _text_is_bytes(played: Played, told: Told) -> bool:
     """No stop string, parser or skipped special token stands between bytes and text."""
-    plain = not played.ask.sampling.stop and not played.ask.tools and not played.ask.wants.echo
+    plain = not played.ask.sampling.stop and not _calls_tools(played) and not played.ask.wants.echo
     return plain and all(choice.parts is None and choice.failure is None for choice in told.choices)
+
+
+def _calls_tools(played: Played) -> bool:
+    return bool(played.ask.tools) and played.ask.tool_choice != "none"
 
 
 def _prompt_texts(told: Told, piece: Piece) -> tuple[str, ...]:

@@ -14,10 +14,13 @@ from ...reading.refusal import Refused
 from ..finding import Finding
 from ..observation import Kind, Mode, Observation, Received
 from .base import BOTH, NOTHING, exchange_check, failed, passed
+from .oracle import OWN_PROMPT
 
 API_PATHS = ("/chat/completions", "/completions", "/responses", "/generate")
 RETRIED = frozenset({408, 409, 429})
 MISSING = object()
+OWN_PROMPT_FLAGS = frozenset({"return_token_ids"})
+"""Where the prompt ids are the caller's own, nobody has to ask for them back; completion ids come unasked there."""
 
 
 @exchange_check(
@@ -33,7 +36,8 @@ def flags_sent(observation: Observation) -> Sequence[Finding]:
     body = sent_body(observation)
     if body is None or not observation.case.flags:
         return NOTHING
-    found = first_missing(observation.case.flags, body)
+    own = OWN_PROMPT_FLAGS if observation.case.api in OWN_PROMPT else frozenset[str]()
+    found = first_missing({name: value for name, value in observation.case.flags.items() if name not in own}, body)
     if found is None:
         return [passed()]
     where, right, got = found
