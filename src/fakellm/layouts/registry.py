@@ -23,7 +23,8 @@ VENDORS: dict[str, str] = {
     "dynamo": "fakellm.layouts.dynamo",
     "openai": "fakellm.layouts.openai",
 }
-"""vendor -> module with ``layouts() -> Sequence[Layout]``, imported when first asked for."""
+"""vendor -> module with ``layouts() -> Sequence[Layout]``, imported when first asked for; a module may make the layouts
+of several vendors."""
 
 _NAME = re.compile(r"^(?P<vendor>[a-z][a-z0-9]*(?:-[a-z][a-z0-9]*)*?)(?:-(?P<version>\d.*))?$")
 
@@ -85,11 +86,12 @@ def all_layouts() -> tuple[Layout, ...]:
 def find(name: str) -> Found:
     """The layout of that name; raises LayoutError with a "did you mean" for an unknown one."""
     match = _NAME.match(name)
-    known = vendor_layouts(match["vendor"]) if match else ()
+    vendor = _vendor_of(name) or (match["vendor"] if match else "")
+    known = vendor_layouts(vendor) if vendor else ()
     for layout in known or all_layouts():
         if layout.name == name:
             return Found(layout, _version_text(layout))
-    if match is None or not known:
+    if match is None or not known or match["vendor"] != vendor:
         names = [*vendors(), *(layout.name for layout in all_layouts())]
         raise LayoutError(
             f"there is no layout {name!r}", hint=did_you_mean(name, names) or f"known: {', '.join(names)}"
@@ -104,6 +106,12 @@ def find(name: str) -> Found:
     if _trim(chosen.version) != asked:
         note = f"{name} is not known; {chosen.name} stands in for it (the nearest {'lower' if lower else 'known'} one)"
     return Found(replace(chosen), match["version"], note)
+
+
+def _vendor_of(name: str) -> str | None:
+    """The vendor whose name this begins with: the longest, because one vendor's name may begin another's."""
+    fits = [vendor for vendor in VENDORS if name == vendor or name.startswith(f"{vendor}-")]
+    return max(fits, key=len, default=None)
 
 
 def _trim(version: tuple[int, ...]) -> tuple[int, ...]:
