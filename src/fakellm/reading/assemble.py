@@ -45,12 +45,14 @@ def drafts_of(gathered: Gathered, *, may_repeat: bool) -> tuple[list[Draft], lis
 class Detail:
     """What a wire shows of a choice besides its values. ``steps``: tokens per message, of those that brought any: the
     engine's steps as far as a stream shows them. ``texts``: the text as it came. ``ranks`` and ``entry_ids``: one per
-    score, where the vendor writes them beside it."""
+    score, where the vendor writes them beside it. ``prompt_scores``: of the prompt's own tokens, where they do not
+    stand among their alternatives."""
 
     steps: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
     ranks: tuple[Any, ...] | None = None
     entry_ids: tuple[Any, ...] | None = None
+    prompt_scores: tuple[Any, ...] | None = None
 
 
 def details_of(gathered: Gathered, *, may_repeat: bool) -> Mapping[Any, Detail]:
@@ -65,6 +67,7 @@ def details_of(gathered: Gathered, *, may_repeat: bool) -> Mapping[Any, Detail]:
             texts=() if repeats.get("text") else tuple(piece for text in _of(found, "text") for piece in text.pieces),
             ranks=_shown(_joined(found, "ranks", beside, [])),
             entry_ids=_shown(_joined(found, "entry_ids", beside, [])),
+            prompt_scores=_shown(_last(found, "prompt_scores")),
         )
     return details
 

@@ -18,7 +18,16 @@ from .places import IDS, TERMINAL_EVENTS, UNFINISHED
 from .series import Series
 
 LISTS = frozenset(
-    {"logprobs", "top_logprobs", "prompt_logprobs", "weight_versions", "token_texts", "entry_ids", "ranks"}
+    {
+        "logprobs",
+        "top_logprobs",
+        "prompt_logprobs",
+        "weight_versions",
+        "token_texts",
+        "entry_ids",
+        "ranks",
+        "prompt_scores",
+    }
 )
 ENTRIES = frozenset({"top_logprobs", "prompt_logprobs"})
 """Lists of lists: one entry per token, itself a list or an object."""

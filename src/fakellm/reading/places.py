@@ -65,6 +65,7 @@ _GENERATE = _rows(
     logprobs="meta_info.output_token_logprobs[][0]",
     top_logprobs="meta_info.output_top_logprobs",
     prompt_logprobs="meta_info.input_top_logprobs",
+    prompt_scores="meta_info.input_token_logprobs[][0]",
     weight_versions="meta_info.weight_versions",
 )
 _RESPONSE = {

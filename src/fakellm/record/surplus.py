@@ -87,26 +87,39 @@ class WholeRewriter:
 
 
 class StreamRewriter:
-    """Gives every event as soon as it is whole, without the surplus; comments and what is no JSON pass."""
+    """Gives every event as soon as its line is whole, without the surplus; comments and what is no JSON pass. An event
+    that was sent for the surplus alone goes with it."""
 
     def __init__(self, removed: Paths, nulled: Paths) -> None:
         self._paths = removed, nulled
         self._held = b""
+        self._dropped = False
 
     def feed(self, data: bytes) -> bytes:
         *lines, self._held = (self._held + data).split(b"\n")
-        return b"".join(self._line(line) + b"\n" for line in lines)
+        return b"".join(self._line(line, b"\n") for line in lines)
 
     def close(self) -> bytes:
         rest, self._held = self._held, b""
-        return self._line(rest)
+        return self._line(rest, b"")
 
-    def _line(self, line: bytes) -> bytes:
+    def _line(self, line: bytes, end: bytes) -> bytes:
+        if self._dropped and not line.strip():
+            self._dropped = False  # the blank line after an event that is gone
+            return b""
         head, colon, value = line.partition(b":")
         if head != b"data" or not value.lstrip().startswith(b"{"):
-            return line
-        blank = value[: len(value) - len(value.lstrip())]
-        return head + colon + blank + _cut(value.lstrip(), *self._paths)
+            return line + end
+        blank, text = value[: len(value) - len(value.lstrip())], value.lstrip()
+        left = _cut(text, *self._paths)
+        self._dropped = left != text and _hollow(left)
+        return b"" if self._dropped else head + colon + blank + left + end
+
+
+def _hollow(event: bytes) -> bool:
+    """Whether an event says nothing: no choice and no usage."""
+    document: Any = json.loads(event)
+    return document.get("choices") == [] and not document.get("usage")
 
 
 def _cut(data: bytes, removed: Paths, nulled: Paths) -> bytes:

@@ -96,16 +96,18 @@ def token(
     )
 
 
-def prompt_token(tokenizer: Tokenizer, token_id: int, entry: Alternatives | None) -> Token | None:
-    """A prompt token with its scores; None where there are none (healthy servers: the first)."""
-    if entry is None:
+def prompt_token(tokenizer: Tokenizer, token_id: int, entry: Alternatives | None, score: Any) -> Token | None:
+    """A prompt token with its scores; None where there are none (healthy servers: the first). ``score``: its own, where
+    it is told beside the alternatives."""
+    if entry is None and score is None:
         return None
-    own = next((one for one in entry if _is(tokenizer, one, token_id)), None)
-    candidates = sorted(entry, key=lambda one: one.rank if one.rank is not None else len(entry) + 1)
+    listed = entry or ()
+    own = next((one for one in listed if _is(tokenizer, one, token_id)), None)
+    candidates = sorted(listed, key=lambda one: one.rank if one.rank is not None else len(listed) + 1)
     return Token(
         id=token_id,
         bytes=tokenizer.piece(token_id),
-        logprob=None if own is None else own.logprob,
+        logprob=score if score is not None else None if own is None else own.logprob,
         rank=None if own is None else own.rank,
         top=tuple(_candidate(tokenizer, one, one.id) for one in candidates),
     )

@@ -7,6 +7,7 @@ from its text, and says so; where not even that is possible a note says why. Pur
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,8 +18,10 @@ from ..context import FixedContext
 from ..errors import FakellmError
 from ..generation import Choice, Generation
 from ..layouts.base import Layout, Station
-from ..reading import Reader, Refused
+from ..reading import Reader, Refused, read_as_sent
 from ..reading.assemble import Detail
+from ..reading.events import EventParser
+from ..reading.places import TERMINAL_EVENTS
 from ..tokenizer import Tokenizer
 from .taken import CUT, LEFT, Taken
 from .tokens import Sampled, by_ids, by_scores, by_text, prompt_token, token
@@ -78,10 +81,12 @@ class Expert:
             reader.capture(cut=taken.ending == CUT)
         except Refused as refused:
             read = replace(read, note=f"a careful reader refuses this answer: {refused}")
-        return self._truths(heard, reader, read)
+        return self._truths(heard, reader, taken, read)
 
-    def _truths(self, ask: Ask, reader: Reader, read: Read) -> Read:
+    def _truths(self, ask: Ask, reader: Reader, taken: Taken, read: Read) -> Read:
         choices = reader.as_sent().by_index()
+        if ask.api == "responses" and ask.stream:
+            choices = tuple(self._with_whole(one, taken) for one in choices)
         if len(choices) != len(ask.prompts) * ask.n:
             return replace(read, note=f"{len(choices)} choices came for {len(ask.prompts) * ask.n} asked for")
         details = reader.details()
@@ -98,10 +103,24 @@ class Expert:
                 for choice, one in zip(mine, known, strict=True)
             )
             sources |= {one.source for one in known}
-            truth = self._generation(prompt.token_ids, mine[0], made).to_truth()
+            detail = details.get(mine[0].index, PLAIN)
+            truth = self._generation(prompt.token_ids, mine[0], detail, made).to_truth()
             truths.append({**truth, "source": "+".join(sorted({one.source for one in known}))})
         note = read.note or (TEXT_NOTE if "text" in sources else None)
         return replace(read, truths=tuple(truths), note=note)
+
+    def _with_whole(self, choice: CapturedChoice, taken: Taken) -> CapturedChoice:
+        """A Responses stream ends with the whole answer, which may tell scores that no delta told."""
+        for event in reversed(EventParser().feed(taken.readable_body)):
+            if event.event in TERMINAL_EVENTS:
+                whole = json.dumps(json.loads(event.data)["response"]).encode()
+                told = read_as_sent(whole, api="responses", table=self.layout.accessors).choices
+                if told and len(told[0].logprobs or ()) > len(choice.logprobs or ()):
+                    last = told[0]
+                    return replace(
+                        choice, logprobs=last.logprobs, top_logprobs=last.top_logprobs, token_texts=last.token_texts
+                    )
+        return choice
 
     def _sampled(self, choice: CapturedChoice, detail: Detail, ask: Ask) -> Sampled | None:
         """The ids of a choice: from the wire, else from the texts beside its scores, else from its text."""
@@ -126,16 +145,22 @@ class Expert:
             finish_reason=ENGINE_WORDS.get(str(choice.finish_reason)),
         )
 
-    def _generation(self, prompt: tuple[int, ...], first: CapturedChoice, choices: tuple[Choice, ...]) -> Generation:
+    def _generation(
+        self, prompt: tuple[int, ...], first: CapturedChoice, detail: Detail, choices: tuple[Choice, ...]
+    ) -> Generation:
         ids = prompt if first.prompt_token_ids is None else first.prompt_token_ids
-        scores = first.prompt_logprobs
+        own = detail.prompt_scores or ()
+        scores = first.prompt_logprobs or ((None,) * len(own) if own else None)
         versions = set(first.weight_versions or ())
         return Generation(
             prompt_token_ids=tuple(ids),
             choices=choices,
             prompt_logprobs=None
             if scores is None or len(scores) != len(ids)
-            else tuple(prompt_token(self.tokenizer, one, entry) for one, entry in zip(ids, scores, strict=True)),
+            else tuple(
+                prompt_token(self.tokenizer, one, entry, _at(own, place))
+                for place, (one, entry) in enumerate(zip(ids, scores, strict=True))
+            ),
             weight_version=versions.pop() if len(versions) == 1 else None,
         )
 
