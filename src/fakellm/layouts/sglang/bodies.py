@@ -15,7 +15,7 @@ import orjson
 from ...ask import Request
 from ...message import Rendering
 from . import answers
-from .schema import Error, Model, error, read
+from .schema import Crashed, Error, Model, error, read
 from .traits import Trait, Traits
 
 
@@ -58,8 +58,13 @@ def read_body(
     parsed, broken = _parse(request.body, traits)
     if broken is not None:
         return invalid([broken])
+    if parsed is None:
+        return invalid([error("missing", ("body",), "Field required", None)])
     built = f"function-after[build_struct(), {model.name}]"
-    reading = read(model, parsed, ("body", built) if struct else ("body",))
+    try:
+        reading = read(model, parsed, ("body", built) if struct else ("body",))
+    except Crashed:
+        return answers.crash()
     if reading.errors:
         first = [_no_instance(model, parsed)] if struct else []
         return invalid([*first, *reading.errors])

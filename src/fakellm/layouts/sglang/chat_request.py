@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
-from . import thinking
 from .answers import Refusal
 from .call import Call
+from .chat_body import NOT_ASKED
 from .engine_rules import Engine
 from .loose import elements, members
 from .native import sampling_of
@@ -55,13 +55,7 @@ class ChatRoute:
 
 def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, engine: Engine) -> Ask:
     """The ask of a chat body whose members were read; raises Refusal (EngineRefusal behind the engine's door)."""
-    engine_traits = engine.traits
-    if values["tool_choice"] is None:
-        values["tool_choice"] = "auto" if values["tools"] is not None or _message_tools(values) else "none"
-    for name in _unknown_to(engine):
-        values[name] = False
-    if not engine_traits.has(Trait.CHAT_PROMPT_IDS):
-        values["input_ids"] = None
+    values = {**dict(NOT_ASKED), **values}
     _check(values, engine)
     route = _route(values, request, engine)
     if values["stream"]:
@@ -98,18 +92,6 @@ def tools_of(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _message_tools(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     roles = ("root", "system", "developer")
     return [tool for message in values["messages"] if message["role"] in roles for tool in message.get("tools") or ()]
-
-
-def _unknown_to(engine: Engine) -> list[str]:
-    """Members that this version does not have, and so ignores."""
-    unknown: list[str] = []
-    if not engine.traits.has(Trait.RETURN_TOKEN_IDS):
-        unknown.append("return_token_ids")
-    if not engine.traits.has(Trait.CHAT_PROMPT_IDS):
-        unknown += ["return_prompt_token_ids", "return_meta_info", "return_sampling_mask"]
-    if not engine.traits.has(Trait.SGLEXT_IDS):
-        unknown += [*_HEADERS, "return_flat_raw_output_top_logprobs"]
-    return unknown
 
 
 def _check(values: Mapping[str, Any], engine: Engine) -> None:
@@ -164,7 +146,7 @@ def _route(values: Mapping[str, Any], request: Request, engine: Engine) -> ChatR
     tools = tools_of(values)
     tool_path = settings.tool_call_parser is not None and bool(tools) and values["tool_choice"] != "none"
     reasoning_path = settings.reasoning_parser is not None and values["separate_reasoning"]
-    variables = thinking.variables(values, settings.chat_template_kwargs, engine.traits)
+    variables = {**settings.chat_template_kwargs, **members(values["chat_template_kwargs"])}
     parsers = None
     if tool_path or reasoning_path:
         parsers = ParserChoice(

@@ -13,62 +13,11 @@ from typing import Any
 from ...ask import Ask, Prompt, Request, Wants
 from .answers import Refusal
 from .call import Call, Item
-from .chat_body import RESPONSE_FORMAT, STREAM_OPTIONS
+from .completions_body import NOT_ASKED
 from .engine_rules import Engine
 from .loose import elements, members
 from .native import sampling_of
-from .schema import ANY, BOOL, DICT, FLOAT, INT, REQUIRED, STR, Field, Model, either, listed, model, nullable
 from .traits import Trait
-
-
-def _positive(count: Any) -> None:
-    if count is not None and count <= 0:
-        raise ValueError("max_tokens must be positive")
-
-
-BODY = Model(
-    "CompletionRequest",
-    (
-        Field("model", STR, "default"),
-        Field("prompt", either(listed(INT), listed(listed(INT)), STR, listed(STR)), REQUIRED),
-        Field("best_of", nullable(INT)),
-        Field("echo", BOOL, False),
-        Field("frequency_penalty", FLOAT, 0.0),
-        Field("logit_bias", nullable(DICT)),
-        Field("logprobs", nullable(INT)),
-        Field("max_tokens", INT, 16, _positive),
-        Field("n", INT, 1),
-        Field("presence_penalty", FLOAT, 0.0),
-        Field("seed", nullable(INT)),
-        Field("stop", nullable(either(STR, listed(STR)))),
-        Field("stream", BOOL, False),
-        Field("stream_options", nullable(model(STREAM_OPTIONS))),
-        Field("suffix", nullable(STR)),
-        Field("temperature", FLOAT, 1.0),
-        Field("top_p", FLOAT, 1.0),
-        Field("user", nullable(STR)),
-        Field("return_hidden_states", ANY, False),
-        Field("return_routed_experts", BOOL, False),
-        Field("return_cached_tokens_details", BOOL, False),
-        Field("return_token_ids", BOOL, False),
-        Field("top_k", INT, -1),
-        Field("min_p", FLOAT, 0.0),
-        Field("min_tokens", INT, 0),
-        Field("json_schema", nullable(STR)),
-        Field("regex", nullable(STR)),
-        Field("ebnf", nullable(STR)),
-        Field("repetition_penalty", FLOAT, 1.0),
-        Field("stop_token_ids", nullable(listed(INT))),
-        Field("stop_regex", nullable(either(STR, listed(STR)))),
-        Field("no_stop_trim", BOOL, False),
-        Field("ignore_eos", BOOL, False),
-        Field("skip_special_tokens", BOOL, True),
-        Field("response_format", nullable(model(RESPONSE_FORMAT))),
-        Field("custom_params", nullable(DICT)),
-        Field("rid", nullable(either(listed(STR), STR))),
-        Field("priority", nullable(INT)),
-    ),
-)
 
 _PARAMETERS = (
     "stop stop_token_ids stop_regex temperature top_p top_k min_p presence_penalty frequency_penalty "
@@ -86,11 +35,10 @@ class CompletionsRoute:
 
 def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, engine: Engine) -> Ask:
     """The ask of a completions body whose members were read; raises Refusal."""
+    values = {**dict(NOT_ASKED), **values}
     prompt = values["prompt"]
     if not prompt or (isinstance(prompt, list) and all(not each for each in _fillings(elements(prompt)))):
         raise Refusal("Prompt cannot be empty")
-    if not engine.traits.has(Trait.RETURN_TOKEN_IDS):
-        values["return_token_ids"] = False
     shape = members(values["response_format"])
     if shape.get("type") == "json_schema" and not members(shape.get("json_schema")).get("schema"):
         raise Refusal("schema_ is required for json_schema response format request.", kind="BadRequest")

@@ -15,9 +15,10 @@ from ..base import Context
 from . import answers
 from .bodies import Body, read_body
 from .info import metrics_text, model_card, model_info, server_info
+from .kinds import ANY, BOOL, STR, nullable
 from .load import load_list, loads
 from .route import Handler, Route
-from .schema import ANY, BOOL, REQUIRED, STR, Field, Model, nullable
+from .schema import REQUIRED, Field, Model
 from .tokenizing import detokenize, tokenize
 from .traits import Trait
 

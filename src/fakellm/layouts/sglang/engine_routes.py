@@ -12,6 +12,7 @@ from . import answers, chat_request, completions, messages, native, ollama, resp
 from .answers import Refusal
 from .bodies import read_body
 from .chat_body import chat_model
+from .completions_body import completion_model
 from .contract import contract_error, crashes
 from .route import Route, openai_ask
 from .traits import Trait
@@ -51,7 +52,7 @@ def chat(request: Request, station: SglangStation, context: Context) -> Ask | Re
 
 def completion(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
     """/v1/completions."""
-    body = read_body(request, completions.BODY, station.traits, json_only=True)
+    body = read_body(request, completion_model(station.traits.version), station.traits, json_only=True)
     return body if isinstance(body, Rendering) else openai_ask(completions.read_ask, body, request, station)
 
 

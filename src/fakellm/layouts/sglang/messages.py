@@ -18,25 +18,10 @@ from .answers import Refusal
 from .bodies import read_body
 from .chat_body import chat_model
 from .chat_request import read_ask as read_chat
+from .kinds import BOOL, DICT, FLOAT, INT, STR, either, listed, literal, model, nullable
 from .loose import elements
 from .prompts import chat_prompt
-from .schema import (
-    BOOL,
-    DICT,
-    FLOAT,
-    INT,
-    REQUIRED,
-    STR,
-    Error,
-    Field,
-    Model,
-    either,
-    listed,
-    literal,
-    model,
-    nullable,
-    read,
-)
+from .schema import REQUIRED, Error, Field, Model, read
 
 if TYPE_CHECKING:
     from .station import SglangStation

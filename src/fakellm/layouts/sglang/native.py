@@ -13,8 +13,9 @@ from ...ask import Ask, Prompt, Request, Sampling, Wants
 from .answers import Refusal
 from .call import Call, Item
 from .engine_rules import Engine
+from .kinds import ANY, BOOL, DICT, INT, STR, either, listed, nullable
 from .loose import elements, members
-from .schema import ANY, BOOL, DICT, INT, STR, Field, Model, either, listed, nullable
+from .schema import Field, Model
 
 _INTS = either(listed(listed(INT)), listed(INT))
 

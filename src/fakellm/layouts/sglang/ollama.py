@@ -19,9 +19,10 @@ from .answers import Refusal
 from .bodies import Body, read_body
 from .call import Call
 from .dates import zulu
+from .kinds import BOOL, DICT, STR, listed, model, nullable
 from .native import sampling_of
 from .prompts import chat_prompt
-from .schema import BOOL, DICT, REQUIRED, STR, Field, Model, listed, model, nullable
+from .schema import REQUIRED, Field, Model
 
 if TYPE_CHECKING:
     from .station import SglangStation

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from .schema import (
-    ANY,
-    BOOL,
-    DICT,
-    FLOAT,
-    INT,
-    OBJECT,
-    REQUIRED,
-    STR,
-    Field,
-    Kind,
-    Model,
-    either,
-    listed,
-    literal,
-    nullable,
-)
+from .kinds import ANY, BOOL, DICT, FLOAT, INT, OBJECT, STR, either, listed, literal, nullable
+from .schema import REQUIRED, Field, Kind, Model
 from .traits import Trait, Traits
 
 LOGPROBS = "message.output_text.logprobs"

@@ -4,26 +4,22 @@ A body's shape is data (:class:`Model` with fields of :class:`Kind`); ``read`` g
 in, or the list of errors that FastAPI would show. Only the lax rules that JSON can meet are here. The sentences are
 facts of the captured servers (pydantic 2.14); the installed pydantic is never asked. Knows no vendor and no HTTP.
 
+>>> from .kinds import INT
 >>> read(Model("Ask", (Field("n", INT, 1),)), {"n": "x"}).errors[0]["msg"]
 'Input should be a valid integer, unable to parse string as an integer'
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .loose import elements, members
+from .loose import members
 
 Place = tuple[str | int, ...]
 Error = dict[str, Any]
-
-_TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})
-_FALSE = frozenset({"0", "false", "f", "no", "n", "off"})
-_INTEGER = re.compile(r"\s*[+-]?\d+(?:_\d+)*(?:\.0+)?\s*")
+Members = dict[str, Any]
 
 
 class Refused(Exception):
@@ -32,6 +28,10 @@ class Refused(Exception):
     def __init__(self, errors: list[Error]) -> None:
         super().__init__(len(errors))
         self.errors = errors
+
+
+class Crashed(Exception):
+    """Raised where the real server's own validator breaks on a value: it answers 500."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,17 @@ REQUIRED = _Required()
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A body or an object in it. Members that are not listed are ignored (``extra``: kept as they are)."""
+    """A body or an object in it. Members that are not listed are ignored (``extra``: kept as they are). ``prepare``:
+    what the server makes of the members before it looks at them; ``after``: a last rule over all of them, which may
+    raise ValueError (pydantic's model validators). ``objects_only``: what it makes breaks on anything else."""
 
     name: str
     fields: tuple[Field, ...]
     extra: bool = False
     dataclass: bool = False
+    prepare: Callable[[Members], Members] | None = None
+    after: Callable[[Members], None] | None = None
+    objects_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +86,9 @@ class Reading:
 
 
 def read(model: Model, body: Any, place: Place = ("body",)) -> Reading:
-    """Read a body by a model."""
+    """Read a body by a model; raises Crashed where the real server breaks."""
     try:
-        return Reading(_take_model(model, body, place))
+        return Reading(take_model(model, body, place))
     except Refused as refused:
         return Reading(errors=tuple(refused.errors))
 
@@ -96,21 +101,20 @@ def error(kind: str, place: Place, sentence: str, value: Any, context: Mapping[s
     return made
 
 
-def _take_model(model: Model, body: Any, place: Place) -> dict[str, Any]:
+def take_model(model: Model, body: Any, place: Place) -> dict[str, Any]:
+    """The members of an object; raises Refused with all that is wrong."""
     if not isinstance(body, Mapping):
-        if model.dataclass:
-            sentence = f"Input should be a dictionary or an instance of {model.name}"
-            raise Refused([error("dataclass_type", place, sentence, body, {"class_name": model.name})])
-        sentence = "Input should be a valid dictionary or object to extract fields from"
-        raise Refused([error("model_attributes_type", place, sentence, body)])
-    known = members(body)
+        if model.objects_only:
+            raise Crashed
+        raise Refused([_no_object(model, body, place)])
+    known = _prepared(model, dict(members(body)), place)
     values: dict[str, Any] = {}
     errors: list[Error] = []
     for member in model.fields:
         at = (*place, member.name)
         if member.name not in known:
             if member.default is REQUIRED:
-                errors.append(error("missing", at, "Field required", body))
+                errors.append(error("missing", at, "Field required", known))
             values[member.name] = member.default
             continue
         try:
@@ -121,7 +125,29 @@ def _take_model(model: Model, body: Any, place: Place) -> dict[str, Any]:
         raise Refused(errors)
     if model.extra:
         values.update((name, value) for name, value in known.items() if name not in values)
+    if model.after is not None:
+        try:
+            model.after(values)
+        except ValueError as wrong:
+            raise Refused([value_error(place, str(wrong), body)]) from None
     return values
+
+
+def _no_object(model: Model, body: Any, place: Place) -> Error:
+    if model.dataclass:
+        sentence = f"Input should be a dictionary or an instance of {model.name}"
+        return error("dataclass_type", place, sentence, body, {"class_name": model.name})
+    sentence = "Input should be a valid dictionary or object to extract fields from"
+    return error("model_attributes_type", place, sentence, body)
+
+
+def _prepared(model: Model, known: Members, place: Place) -> Members:
+    if model.prepare is None:
+        return known
+    try:
+        return model.prepare(known)
+    except ValueError as wrong:
+        raise Refused([value_error(place, str(wrong), known)]) from None
 
 
 def _take_member(member: Field, value: Any, place: Place) -> Any:
@@ -137,139 +163,6 @@ def _take_member(member: Field, value: Any, place: Place) -> Any:
 def value_error(place: Place, sentence: str, value: Any) -> Error:
     """A validator's own refusal."""
     return error("value_error", place, f"Value error, {sentence}", value, {"error": ValueError(sentence)})
-
-
-def _string(value: Any, place: Place) -> Any:
-    if isinstance(value, str):
-        return value
-    raise Refused([error("string_type", place, "Input should be a valid string", value)])
-
-
-def _integer(value: Any, place: Place) -> Any:
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise Refused([error("finite_number", place, "Input should be a finite number", value)])
-        if value.is_integer():
-            return int(value)
-        sentence = "Input should be a valid integer, got a number with a fractional part"
-        raise Refused([error("int_from_float", place, sentence, value)])
-    if isinstance(value, str):
-        if _INTEGER.fullmatch(value):
-            return int(value.strip().replace("_", "").split(".")[0])
-        sentence = "Input should be a valid integer, unable to parse string as an integer"
-        raise Refused([error("int_parsing", place, sentence, value)])
-    raise Refused([error("int_type", place, "Input should be a valid integer", value)])
-
-
-def _number(value: Any, place: Place) -> Any:
-    if isinstance(value, int | float):
-        return float(value)
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            sentence = "Input should be a valid number, unable to parse string as a number"
-            raise Refused([error("float_parsing", place, sentence, value)]) from None
-    raise Refused([error("float_type", place, "Input should be a valid number", value)])
-
-
-def _boolean(value: Any, place: Place) -> Any:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float | str):
-        word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).lower()
-        if word in _TRUE or word in _FALSE:
-            return word in _TRUE
-        sentence = "Input should be a valid boolean, unable to interpret input"
-        raise Refused([error("bool_parsing", place, sentence, value)])
-    raise Refused([error("bool_type", place, "Input should be a valid boolean", value)])
-
-
-def _object(value: Any, place: Place) -> Any:
-    if isinstance(value, Mapping):
-        return members(value)
-    raise Refused([error("dict_type", place, "Input should be a valid dictionary", value)])
-
-
-def _anything(value: Any, place: Place) -> Any:
-    return value
-
-
-STR = Kind("str", _string)
-INT = Kind("int", _integer)
-FLOAT = Kind("float", _number)
-BOOL = Kind("bool", _boolean)
-DICT = Kind("dict", _object)
-OBJECT = Kind("dict[str,any]", _object)
-ANY = Kind("any", _anything)
-
-
-def nullable(kind: Kind) -> Kind:
-    """The kind, or null."""
-    return Kind(kind.tag, lambda value, place: None if value is None else kind.take(value, place))
-
-
-def listed(kind: Kind) -> Kind:
-    """A list of the kind."""
-
-    def take(value: Any, place: Place) -> Any:
-        if not isinstance(value, list):
-            raise Refused([error("list_type", place, "Input should be a valid list", value)])
-        errors: list[Error] = []
-        taken: list[Any] = []
-        for number, element in enumerate(elements(value)):
-            try:
-                taken.append(kind.take(element, (*place, number)))
-            except Refused as refused:
-                errors.extend(refused.errors)
-        if errors:
-            raise Refused(errors)
-        return taken
-
-    return Kind(f"list[{kind.tag}]", take)
-
-
-def literal(*words: str) -> Kind:
-    """One of these words."""
-    quoted = [f"'{word}'" for word in words]
-    expected = quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
-
-    def take(value: Any, place: Place) -> Any:
-        if isinstance(value, str) and value in words:
-            return value
-        sentence = f"Input should be {expected}"
-        raise Refused([error("literal_error", place, sentence, value, {"expected": expected})])
-
-    return Kind(f"literal[{','.join(quoted)}]", take)
-
-
-def either(*kinds: Kind) -> Kind:
-    """The first kind that takes the value as it is, else the first that takes it at all; all errors otherwise."""
-
-    def take(value: Any, place: Place) -> Any:
-        errors: list[Error] = []
-        found: list[Any] = []
-        for kind in kinds:
-            try:
-                taken = kind.take(value, (*place, kind.tag))
-            except Refused as refused:
-                errors.extend(refused.errors)
-                continue
-            if type(taken) is type(value) and taken == value:
-                return taken
-            found.append(taken)
-        if found:
-            return found[0]
-        raise Refused(errors)
-
-    return Kind(f"union[{','.join(kind.tag for kind in kinds)}]", take)
-
-
-def model(shape: Model, tag: str | None = None) -> Kind:
-    """An object of a shape."""
-    return Kind(tag or shape.name, lambda value, place: _take_model(shape, value, place))
 
 
 def spelled(errors: Sequence[Error], source: str) -> str:

@@ -8,8 +8,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from .kinds import FLOAT, either, literal, nullable
 from .loose import members
-from .schema import FLOAT, Kind, Place, Refused, either, error, literal, nullable
+from .schema import Field, Kind, Members, Place, Refused, error
 from .traits import Trait, Traits, Version
 
 _TIERS: tuple[tuple[Version, str], ...] = (
@@ -23,27 +24,52 @@ _MOST = 0.99
 _YES = frozenset({"1", "true", "yes", "y", "on"})
 
 
-def effort_kind(traits: Traits) -> Kind:
+def effort_field(traits: Traits) -> Field:
     """What ``reasoning_effort`` may be: a word, from 0.5.17 on also a share."""
     words = literal(*_words(traits))
-    return nullable(either(words, Kind("constrained-float", _share)) if traits.has(Trait.EFFORT_SHARES) else words)
+    if traits.has(Trait.EFFORT_SHARES):
+        kind = nullable(either(words, Kind("constrained-float", _share)))
+        return Field("reasoning_effort", kind, None, _no_boolean, early=True)
+    return Field("reasoning_effort", nullable(words), None if traits.has(Trait.EFFORT_NONE) else "medium")
 
 
-def variables(values: Mapping[str, Any], defaults: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
-    """The template variables of a request over the server's own: whoever says nothing about thinking gets what the
-    request's effort means in this version."""
-    given = members(values["chat_template_kwargs"])
-    return {**defaults, **_meant(values, traits), **given}
+def prepared(values: Members, traits: Traits) -> Members:
+    """The members of a body after ``reasoning`` and ``reasoning_effort`` have had their effect on the effort and on
+    chat_template_kwargs; raises ValueError for an effort that is none."""
+    asked = values.get("reasoning")
+    made = dict(values)
+    if isinstance(asked, Mapping):
+        effort = _effort_of(members(asked), traits)
+        if effort is not None:
+            made["reasoning_effort"] = effort
+    meant = _meant(members(asked), made.get("reasoning_effort"), traits)
+    if meant:
+        made["chat_template_kwargs"] = {**meant, **members(made.get("chat_template_kwargs"))}
+    return made
 
 
-def _meant(values: Mapping[str, Any], traits: Traits) -> dict[str, bool]:
-    asked = members(values["reasoning"])
+def _effort_of(asked: Mapping[str, Any], traits: Traits) -> Any:
+    effort: Any = asked.get("effort")
+    shares = traits.has(Trait.EFFORT_SHARES)
+    if effort is None or (not effort and not shares):
+        effort = asked.get("reasoning_effort")
+    if isinstance(effort, str) and effort in _words(traits):
+        return effort
+    if not shares or effort is None:
+        return None
+    if isinstance(effort, int | float | str) and not isinstance(effort, bool):
+        try:
+            return float(effort)
+        except ValueError:
+            pass
+    raise ValueError(f"invalid reasoning effort: {effort!r}")
+
+
+def _meant(asked: Mapping[str, Any], effort: Any, traits: Traits) -> dict[str, bool]:
+    """The template variables that say whether to think."""
     enabled: Any = asked.get("enabled")
     enabled = asked.get("enable", False) if enabled is None else enabled
     on = enabled.strip().lower() in _YES if isinstance(enabled, str) else bool(enabled)
-    effort: Any = asked.get("effort") or asked.get("reasoning_effort")
-    if not isinstance(effort, str) or effort not in _words(traits):
-        effort = values["reasoning_effort"]
     if traits.has(Trait.EFFORT_SWITCHES_ON) and effort is not None:
         return {"thinking": effort != "none", "enable_thinking": effort != "none"}
     if on:
@@ -55,6 +81,11 @@ def _meant(values: Mapping[str, Any], traits: Traits) -> dict[str, bool]:
 
 def _words(traits: Traits) -> list[str]:
     return next(words for since, words in reversed(_TIERS) if traits.version >= since).split()
+
+
+def _no_boolean(effort: Any) -> None:
+    if isinstance(effort, bool):
+        raise ValueError("reasoning_effort must not be a boolean")
 
 
 def _share(value: Any, place: Place) -> Any:

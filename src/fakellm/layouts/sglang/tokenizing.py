@@ -10,9 +10,11 @@ from ..base import Context
 from . import answers
 from .answers import Refusal
 from .bodies import read_body
-from .chat_body import TOOL, chat_model
+from .body_parts import tool
+from .kinds import BOOL, DICT, INT, STR, either, listed, nullable
+from .message_body import messages
 from .prompts import chat_prompt
-from .schema import BOOL, DICT, INT, REQUIRED, STR, Field, Model, either, listed, model, nullable, value_error
+from .schema import REQUIRED, Field, Model, value_error
 from .traits import Trait, Traits
 
 if TYPE_CHECKING:
@@ -29,14 +31,13 @@ _DETOKENIZE = Model(
 
 
 def _tokenize_model(traits: Traits) -> Model:
-    messages = next(member for member in chat_model(traits.version).fields if member.name == "messages")
     chats = traits.has(Trait.TOKENIZE_MESSAGES)
     texts = either(STR, listed(STR))
     members = (
         Field("model", STR, "default"),
         Field("prompt", nullable(texts)) if chats else Field("prompt", texts, REQUIRED),
-        Field("messages", nullable(messages.kind)),
-        Field("tools", nullable(listed(model(TOOL)))),
+        Field("messages", nullable(messages(traits.version))),
+        Field("tools", nullable(listed(tool(traits.version)))),
         Field("chat_template_kwargs", nullable(DICT)),
         Field("continue_final_message", BOOL, False),
         Field("add_special_tokens", BOOL, True),
@@ -50,20 +51,20 @@ def tokenize(request: Request, station: SglangStation, context: Context) -> Rend
     if isinstance(body, Rendering):
         return body
     values, tokenizer = body.values, station.tokenizer
-    prompt, messages = values["prompt"], values["messages"]
+    prompt, spoken = values["prompt"], values["messages"]
     if not station.traits.has(Trait.TOKENIZE_MESSAGES):
-        messages = None
-    elif (prompt is None) == (messages is None):
+        spoken = None
+    elif (prompt is None) == (spoken is None):
         return _neither(request, body.sent, station)
     tokens: Any
-    if messages is not None:
-        if not messages:
+    if spoken is not None:
+        if not spoken:
             return answers.error("Messages cannot be empty.")
         try:
             tokens = list(
                 chat_prompt(
                     tokenizer,
-                    messages,
+                    spoken,
                     tools=values["tools"],
                     variables={**station.settings.chat_template_kwargs, **(values["chat_template_kwargs"] or {})},
                     template=station.settings.chat_template,

@@ -9,7 +9,8 @@ import pytest
 
 from fakellm.ask import Request
 from fakellm.layouts.sglang.contract import contract_error
-from fakellm.layouts.sglang.schema import BOOL, FLOAT, INT, REQUIRED, STR, Field, Model, listed, nullable, read
+from fakellm.layouts.sglang.kinds import BOOL, FLOAT, INT, STR, listed, nullable
+from fakellm.layouts.sglang.schema import REQUIRED, Field, Model, read
 from support.sglang import NEWEST, data_of, server, told
 from support.stages import body_of, chat, post, spoken
 
