@@ -22,6 +22,7 @@ from .batch_api import BATCH
 from .bodies import detail_answer, error_value, json_answer
 from .chat_api import CHAT
 from .completions_api import COMPLETIONS
+from .dev import weight_version
 from .launch import Settings, settings_of
 from .messages import MESSAGES
 from .parsers import strict_tools
@@ -114,7 +115,14 @@ class Station:
     def tell(self, ask: Ask, generations: Sequence[Generation], context: Context) -> Told:
         timing = context.timing()
         due: Callable[[int], float] = timing.due if timing is not None else _at_once
-        return tell(ask, generations, self.running.facts, due=due, parser=parser_of(ask, self.running))
+        return tell(
+            ask,
+            generations,
+            self.running.facts,
+            due=due,
+            parser=parser_of(ask, self.running),
+            weight_version=weight_version(self.running),
+        )
 
     def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
         return APIS[ask.api].render(told, ask, self.running, context)

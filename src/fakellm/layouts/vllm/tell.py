@@ -59,8 +59,10 @@ def tell(
     *,
     due: Callable[[int], float] = immediately,
     parser: Parser | None = None,
+    weight_version: str | None = None,
 ) -> Told:
-    """Everything this request's answer may show, before any fault and any layout loss."""
+    """Everything this request's answer may show, before any fault and any layout loss. ``weight_version``: what the
+    engine reports where the truth names none."""
     choices: list[ToldChoice] = []
     prompts: list[ToldPrompt] = []
     completion_tokens = 0
@@ -94,9 +96,8 @@ def tell(
         reasoning_tokens=sum(reasoning) if reasoning else None,
         cached_tokens=sum(generation.cached_tokens or 0 for generation in generations),
     )
-    weight_version = generations[0].weight_version if generations else None
-    if weight_version is None:
-        weight_version = facts.engine.get("weight_version")
+    if generations and generations[0].weight_version is not None:
+        weight_version = generations[0].weight_version
     return Told(tuple(prompts), tuple(choices), usage, ask.n, weight_version, _shared_extras(generations))
 
 
