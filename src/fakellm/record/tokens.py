@@ -30,14 +30,21 @@ class Sampled:
     steps: tuple[int, ...] = ()
 
 
-def by_ids(tokenizer: Tokenizer, choice: CapturedChoice, detail: Detail) -> Sampled:
-    """From ids on the wire. Ids beside the scores go first: some servers' own list begins with the last prompt id."""
+def by_ids(
+    tokenizer: Tokenizer, choice: CapturedChoice, detail: Detail, prompt: Sequence[int], counted: int | None
+) -> Sampled:
+    """From ids on the wire. Ids beside the scores go first: a list of ids may begin with the prompt (older SGLang),
+    which shows where the server ``counted`` fewer tokens."""
     ids, entries = choice.completion_token_ids or (), detail.entry_ids
-    if entries is not None and all(type(one) is int for one in entries) and len(entries) >= len(ids) - 1:
+    if (
+        entries is not None
+        and all(type(one) is int for one in entries)
+        and (not ids or entries == ids[-len(entries) :])
+    ):
         return Sampled(entries, tuple(range(len(entries))), "ids")
     scores = choice.logprobs or ()
-    if choice.prompt_token_ids and ids[:1] == choice.prompt_token_ids[-1:] and len(ids) == len(scores) + 1:
-        ids = ids[1:]
+    if prompt and ids[: len(prompt)] == tuple(prompt) and len(ids) - len(prompt) in (len(scores), counted):
+        ids = ids[len(prompt) :]
     if len(ids) == len(scores):
         return Sampled(ids, tuple(range(len(ids))), "ids")
     return Sampled(ids, _aligned(tokenizer, ids, choice.token_texts or ()), "ids")

@@ -84,7 +84,8 @@ class Expert:
         return self._truths(heard, reader, taken, read)
 
     def _truths(self, ask: Ask, reader: Reader, taken: Taken, read: Read) -> Read:
-        choices = reader.as_sent().by_index()
+        sent = reader.as_sent()
+        choices = sent.by_index()
         if ask.api == "responses" and ask.stream:
             choices = tuple(self._with_whole(one, taken) for one in choices)
         if len(choices) != len(ask.prompts) * ask.n:
@@ -94,7 +95,9 @@ class Expert:
         sources: set[str] = set()
         for number, prompt in enumerate(ask.prompts):
             mine = choices[number * ask.n : (number + 1) * ask.n]
-            sampled = [self._sampled(one, details.get(one.index, PLAIN), ask) for one in mine]
+            asked = replace(ask, prompts=(prompt,))
+            counted = (sent.usage or {}).get("completion_tokens") if len(choices) == 1 else None
+            sampled = [self._sampled(one, details.get(one.index, PLAIN), asked, counted) for one in mine]
             if None in sampled:
                 return replace(read, note="the answer shows no ids: record with --ask-ids")
             known = [one for one in sampled if one is not None]
@@ -122,10 +125,11 @@ class Expert:
                     )
         return choice
 
-    def _sampled(self, choice: CapturedChoice, detail: Detail, ask: Ask) -> Sampled | None:
+    def _sampled(self, choice: CapturedChoice, detail: Detail, ask: Ask, counted: int | None) -> Sampled | None:
         """The ids of a choice: from the wire, else from the texts beside its scores, else from its text."""
         if choice.completion_token_ids is not None or detail.entry_ids is not None:
-            return by_ids(self.tokenizer, choice, detail)
+            prompt = choice.prompt_token_ids or ask.prompts[0].token_ids
+            return by_ids(self.tokenizer, choice, detail, prompt, counted)
         ended = ENGINE_WORDS.get(str(choice.finish_reason)) == "stop"
         sampled = by_scores(self.tokenizer, choice, ended=ended)
         if sampled is None and choice.text is not None and not ask.tools:

@@ -70,8 +70,8 @@ def every_call(fake: House, apis: Sequence[str]) -> list[Call]:
     """Every API and mode: without flags, with ids and scores, with alternatives; and routes that ask no engine."""
     stage = fake.fake.default
     calls: list[Call] = [
-        ("GET", "/health", {}),
         ("GET", "/v1/models", {}),
+        ("GET", "/nowhere", {}),
         ("POST", "/v1/chat/completions", {"model": "m", "messages": "not a list"}),
     ]
     for api, stream in sorted(stage.layout.accessors):
@@ -90,6 +90,8 @@ def every_call(fake: House, apis: Sequence[str]) -> list[Call]:
         ("vllm-0.16.0", [], ["chat", "completions", "responses"]),
         ("sglang-0.5.23", [], ["chat", "completions", "generate"]),
         ("sglang-0.5.12", [], ["chat", "completions", "generate"]),
+        ("sglang-0.5.3", [], ["chat", "completions", "generate"]),
+        ("dynamo", [], ["chat"]),
     ],
 )
 async def test_fidelity_of_a_recording_is_exact(
@@ -98,7 +100,7 @@ async def test_fidelity_of_a_recording_is_exact(
     fake = house(layout, {**AUTO, "top": 4}, options=options)
     calls = every_call(fake, apis)
 
-    await recorded(fake, calls, tmp_path, launch=tuple(options))
+    await recorded(fake, calls, tmp_path, launch=tuple(options), layout=fake.fake.default.layout.name)
     folder, outcome = pack(tmp_path)
     report = fidelity([folder])
 
