@@ -16,8 +16,9 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
+from .armed import Armory
 from .ask import Ask
-from .errors import FakellmError, ScenarioError
+from .errors import FakellmError, ScenarioError, UsageError, did_you_mean
 from .fake import Fake
 from .faults.registry import parse as parse_fault
 from .generation import Generation
@@ -104,6 +105,7 @@ class House:
         self.choices = choices
         self.state = state or LocalState()
         self.notes: list[str] = []
+        self.armory = Armory(self.state.armed_counters())
         self._now = now
         self._tokenizers: dict[str | None, Tokenizer] = {}
         self._scripts: dict[str, Script] = {}
@@ -111,6 +113,7 @@ class House:
         default_stage = stages.get(default.name) or self.stage(default)
         tell = self._publish if self.state.publishes else None
         self.fake = Fake(stages, default_stage, now=now, journal=Journal(sink=sink, tell=tell))
+        self._first_default = default_stage
 
     @classmethod
     def open(
@@ -165,6 +168,7 @@ class House:
             faults=(*choices.faults, *faults),
             plans=choices.plans,
             tokenizer=tokenizer,
+            armed=self.armory,
         )
 
     def _launch(self, found: Found, scenario: Scenario, tokenizer: Tokenizer) -> Launch:
@@ -187,15 +191,31 @@ class House:
     def put(self, name: str, text: str) -> None:
         """Load a scenario from text under this name, in place of one of the same name; raises ScenarioError."""
         scenario = from_text(text, name, read_fault=parse_fault)
-        self.fake.stages[name] = self.stage(scenario)
+        stage = self.fake.stages[name] = self.stage(scenario)
+        if self.fake.default.name == name:
+            self.fake.default = stage
+        if self._first_default.name == name:
+            self._first_default = stage
 
     def remove(self, name: str) -> bool:
-        """Unload a scenario; False when there is none of that name."""
+        """Unload a scenario; False when there is none of that name. Raises UsageError for the default one."""
+        if name in (self.fake.default.name, self._first_default.name) and name in self.fake.stages:
+            raise UsageError(f"{name!r} answers whatever has no address", hint="a default can be replaced, not removed")
         self._scripts.pop(name, None)
         return self.fake.stages.pop(name, None) is not None
 
+    def arm(self, name: str) -> None:
+        """Let this scenario answer whatever has no address, until ``reset``; raises UsageError."""
+        stages = {stage.name: stage for stage in (self._first_default, *self.fake.stages.values())}
+        if name not in stages:
+            hint = did_you_mean(name, stages) or f"loaded: {', '.join(sorted(stages))}"
+            raise UsageError(f"there is no scenario {name!r}", hint=hint)
+        self.fake.default = stages[name]
+
     def reset(self) -> None:
-        """Counters, ordinals and journal as freshly started; what was loaded stays."""
+        """Counters, ordinals and journal as freshly started, nothing armed by hand; what was loaded stays."""
+        self.fake.default = self._first_default
+        self.armory.clear()
         for script in self._scripts.values():
             script.reset()
         self.state.reset()
@@ -204,7 +224,7 @@ class House:
     def scenario_rows(self) -> list[dict[str, Any]]:
         """Loaded scenarios, for the admin API."""
         rows: list[dict[str, Any]] = []
-        for stage in {id(each): each for each in (*self.fake.stages.values(), self.fake.default)}.values():
+        for stage in self._stages():
             script = self._scripts[stage.name]
             rows.append(
                 {
@@ -217,6 +237,10 @@ class House:
                 }
             )
         return rows
+
+    def _stages(self) -> tuple[Stage, ...]:
+        every = (*self.fake.stages.values(), self._first_default, self.fake.default)
+        return tuple({id(stage): stage for stage in every}.values())
 
     def unused(self) -> tuple[Unused, ...]:
         """Replies of every loaded scenario that were to be played and were not."""

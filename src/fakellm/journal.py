@@ -56,6 +56,11 @@ class Exchange:
         answer = sum(len(frame.data) for frame in self.wire.frames) if self.wire is not None else 0
         return len(self.request.body) + answer + 512
 
+    @property
+    def changed_at(self) -> float:
+        """When it ended, or began (seconds since 1970)."""
+        return self.at + (self.finished_ms or self.disconnected_ms or 0.0) / 1000.0
+
     def summary(self) -> dict[str, Any]:
         """One line of the journal, without bodies."""
         played = self.behind()

@@ -58,6 +58,18 @@ class Unmatched(Exception):
         self.body = body
 
 
+class ByHand(Protocol):
+    """Faults that somebody armed while the server runs (``fakellm.armed``)."""
+
+    def waits(self, scenario: str) -> bool:
+        """Whether any may touch an answer of this scenario."""
+        ...
+
+    def take(self, scenario: str, ask: Ask, layout: Layout) -> tuple[Any, ...]:
+        """Those for this answer, which then count as played."""
+        ...
+
+
 class Source(Protocol):
     """Where the truth comes from."""
 
@@ -135,6 +147,7 @@ class Stage:
         tokenizer: Tokenizer | None = None,
         salt: str = "",
         ordinal: Callable[[bytes], int | None] | None = None,
+        armed: ByHand | None = None,
     ) -> None:
         self.name = name
         self.layout = layout
@@ -143,6 +156,7 @@ class Stage:
         self.seed = seed
         self.faults = tuple(faults)
         self.tokenizer = tokenizer
+        self.armed = armed
         self._now = now
         self._salt = f"{seed}/{name}/{salt}".encode()
         self._shared_ordinal = ordinal
@@ -167,7 +181,7 @@ class Stage:
         key = self._digest(request)
         ids = SeededIds(b"%b%b/%d" % (self._salt, key, self._ordinal(key)))
         context = RequestContext(self._now, ids)
-        known = self._known.get(key)
+        known = self._known.get(key) if self.armed is None or not self.armed.waits(self.name) else None
         if known is not None:
             if known.epoch == self._epoch():
                 self._known.move_to_end(key)
@@ -197,6 +211,8 @@ class Stage:
             reply = self.source.reply(heard)
         except Unmatched as unmatched:
             return Answer(problem_wire(501, unmatched.body, None), unmatched=True)
+        if self.armed is not None and (by_hand := self.armed.take(self.name, heard, self.layout)):
+            reply = replace(reply, faults=(*reply.faults, *by_hand))
         plan_key = self._plan_key(heard, reply)
         if plan_key is None:
             played = self._play(heard, reply, context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from pathlib import Path
 from types import TracebackType
@@ -77,12 +78,25 @@ class Browser:
         if message.get("method") == "Runtime.consoleAPICalled" and message["params"]["type"] == "error":
             self.errors.append(json.dumps(message["params"]["args"])[:500])
 
-    async def open(self, page: Path) -> None:
-        """Load a file and wait until it is drawn."""
-        await self.call("Page.navigate", url=page.as_uri())
-        async with asyncio.timeout(30):
-            while await self.ask("document.readyState") != "complete":
-                await asyncio.sleep(0.02)
+    async def open(self, page: Path | str) -> None:
+        """Load a file or an address and wait until it is drawn."""
+        await self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
+        await self.until("document.readyState === 'complete'")
+
+    async def until(self, condition: str) -> None:
+        """Wait for a JavaScript condition to hold on the page."""
+        try:
+            async with asyncio.timeout(30):
+                while not await self.ask(condition):
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            shown = await self.ask("document.body.innerText")
+            raise AssertionError(f"{condition} never held; the page shows:\n{shown}") from None
+
+    async def picture(self, path: Path) -> None:
+        """What the page looks like, as PNG: for whoever works on a page."""
+        shot = await self.call("Page.captureScreenshot", format="png")
+        path.write_bytes(base64.b64decode(shot["data"]))
 
     async def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression on the page."""

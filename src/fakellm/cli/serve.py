@@ -75,7 +75,8 @@ def serve(
     that want an OpenAI base URL add /v1.
     """
     from ..house import Choices, House
-    from ..server.run import Bound, is_loopback, run_forever
+    from ..server.guard import is_loopback
+    from ..server.run import Bound, run_forever
     from ..state import open_state
 
     def say(text: str) -> None:

@@ -1,40 +1,41 @@
 """The admin API under ``/_fakellm/``: journal, truth, near misses, scenarios, reset. Never needed through a gateway.
 
-Bound elsewhere than loopback it wants its own token (header ``x-fakellm-admin-token``, or as bearer). Every answer is
-JSON; an unknown thing is a 404 that says what there is.
+Who may call it is ``guard.py``'s business. Every answer is JSON; an unknown thing is a 404 that says what there is.
 """
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, cast
 
 import orjson
 from aiohttp import web
 
 from .. import __version__
-from ..errors import FakellmError
+from ..beside import strips
+from ..errors import FakellmError, UsageError, did_you_mean
 from ..fake import Fake
 from ..house import House
+from .guard import Handler, guarded, json_answer
+from .inspector import add_inspector
 
 PREFIX = "/_fakellm"
-TOKEN_HEADER = "x-fakellm-admin-token"
 HOUSE: Final = web.AppKey("house", House)
-
-Answer = Awaitable[web.StreamResponse]
 
 
 def add_admin(app: web.Application, house: House, token: str | None) -> None:
     """Put the admin routes before everything else of this application. ``token`` None = none is asked for."""
     app[HOUSE] = house
     for method, path, handler in ROUTES:
-        app.router.add_route(method, PREFIX + path, wants_token(_guarded(handler), token))
-    app.router.add_route("*", PREFIX + "/{rest:.*}", wants_token(_unknown, token))
+        app.router.add_route(method, PREFIX + path, guarded(told(handler), token))
+    add_inspector(app, PREFIX)
+    app.router.add_route("*", PREFIX + "/{rest:.*}", guarded(_unknown, token))
 
 
-def _guarded(handler: Callable[[web.Request], Answer]) -> Callable[[web.Request], Answer]:
-    async def guarded(request: web.Request) -> web.StreamResponse:
+def told(handler: Handler) -> Handler:
+    """The handler with its errors as JSON."""
+
+    async def telling(request: web.Request) -> web.StreamResponse:
         try:
             return await handler(request)
         except FakellmError as problem:
@@ -44,24 +45,7 @@ def _guarded(handler: Callable[[web.Request], Answer]) -> Callable[[web.Request]
         except Exception as broken:  # noqa: BLE001 - a defect of ours is told, not shown as a traceback
             return json_answer({"error": f"fakellm broke down: {type(broken).__name__}: {broken}"}, 500)
 
-    return guarded
-
-
-def wants_token(handler: Callable[[web.Request], Answer], token: str | None) -> Callable[[web.Request], Answer]:
-    """The handler behind the admin token; None = none is asked for."""
-
-    async def guarded(request: web.Request) -> web.StreamResponse:
-        given = request.headers.get(TOKEN_HEADER) or request.headers.get("authorization", "").removeprefix("Bearer ")
-        if token and not hmac.compare_digest(token.encode(), given.encode("utf-8", "replace")):
-            return json_answer({"error": f"the admin API wants its token in {TOKEN_HEADER}"}, 401)
-        return await handler(request)
-
-    return guarded
-
-
-def json_answer(value: Any, status: int = 200) -> web.Response:
-    body = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
-    return web.Response(status=status, body=body, content_type="application/json")
+    return telling
 
 
 def _fake(request: web.Request) -> Fake:
@@ -94,15 +78,33 @@ async def _scenarios(request: web.Request) -> web.StreamResponse:
 
 
 async def _journal(request: web.Request) -> web.StreamResponse:
+    """``since``: exchanges after that number; ``changed``: that began or ended from then on (seconds since 1970, as
+    ``now`` of an answer before); ``limit``: only the newest so many."""
+    fake = _fake(request)
+    now = fake.now()
+    changed, limit = _number(request, "changed"), int(_number(request, "limit"))
     shared = request.app[HOUSE].state.journal()
     if shared is not None:
-        return json_answer(
-            {"total": len(shared), "dropped": 0, "shared": True, "exchanges": [_line(row) for row in shared]}
-        )
-    journal = _fake(request).journal
-    since = int(request.query.get("since", "0") or 0) if request.query.get("since", "0").isdigit() else 0
-    rows = [exchange.summary() for exchange in journal if exchange.number > since]
-    return json_answer({"total": journal.total, "dropped": journal.dropped, "exchanges": rows})
+        rows = [_line(row) for row in shared if changed_at(row) >= changed]
+        return json_answer({"total": len(shared), "dropped": 0, "now": now, "shared": True, "exchanges": rows[-limit:]})
+    journal, since = fake.journal, _number(request, "since")
+    found = [one for one in journal if one.number > since and one.changed_at >= changed]
+    rows = [exchange.summary() for exchange in found[-limit:]]
+    return json_answer({"total": journal.total, "dropped": journal.dropped, "now": now, "exchanges": rows})
+
+
+def _number(request: web.Request, name: str) -> float:
+    """A number from 0 on out of the query; 0 where there is none."""
+    try:
+        return min(max(float(request.query.get(name, "0")), 0.0), 1e15)
+    except ValueError:
+        return 0.0
+
+
+def changed_at(row: Mapping[str, Any]) -> float:
+    """When an exchange last changed: its end, or its beginning."""
+    ended = row.get("finished_ms") or row.get("disconnected_ms") or 0.0
+    return float(row["at"]) + ended / 1000.0
 
 
 def _line(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,6 +121,18 @@ async def _exchange(request: web.Request) -> web.StreamResponse:
     if exchange is None:
         return json_answer({"error": f"the journal has no exchange {number}", "kept": len(_fake(request).journal)}, 404)
     return json_answer(exchange.detail())
+
+
+async def _beside(request: web.Request) -> web.StreamResponse:
+    number = request.match_info["number"]
+    if request.app[
+        HOUSE
+    ].state.publishes:  # numbers are those of the shared journal, and the truth lives in one replica
+        return json_answer({"error": "a journal that is shared keeps no strips; its entries hold truth and bytes"}, 404)
+    exchange = _fake(request).journal.number(int(number)) if number.isdigit() else None
+    if exchange is None:
+        return json_answer({"error": f"the journal has no exchange {number}"}, 404)
+    return json_answer({"number": exchange.number, "strips": strips(exchange)})
 
 
 async def _truth(request: web.Request) -> web.StreamResponse:
@@ -153,6 +167,49 @@ async def _delete_scenario(request: web.Request) -> web.StreamResponse:
     return json_answer({"scenario": name, "loaded": False})
 
 
+async def _arm_scenario(request: web.Request) -> web.StreamResponse:
+    name = request.match_info["name"]
+    request.app[HOUSE].arm(name)
+    return json_answer({"scenario": name, "default": True})
+
+
+async def _arm_fault(request: web.Request) -> web.StreamResponse:
+    house = request.app[HOUSE]
+    given = _body(await request.read(), ("fault", "times", "scenario"))
+    if "fault" not in given:
+        raise UsageError("the body names no fault", hint='for example {"fault": "late-eos-score", "times": 1}')
+    scenario = given.get("scenario")
+    if scenario is not None and scenario not in [row["name"] for row in house.scenario_rows()]:
+        raise UsageError(f"there is no scenario {scenario!r}", where="scenario")
+    armory = house.armory
+    return json_answer({"armed": armory.row(armory.arm(given["fault"], given.get("times", 1), scenario))})
+
+
+def _body(data: bytes, known: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        body: Any = orjson.loads(data or b"{}")
+    except ValueError as problem:
+        raise UsageError(f"the body is not JSON: {problem}") from None
+    if not isinstance(body, dict):
+        raise UsageError("the body is a JSON object", hint=f"its members: {', '.join(known)}")
+    given = cast(dict[str, Any], body)
+    for name in given:
+        if name not in known:
+            raise UsageError(f"there is no {name!r}", hint=did_you_mean(name, known) or f"known: {', '.join(known)}")
+    return given
+
+
+async def _armed(request: web.Request) -> web.StreamResponse:
+    return json_answer({"armed": request.app[HOUSE].armory.rows()})
+
+
+async def _disarm(request: web.Request) -> web.StreamResponse:
+    number = request.match_info["number"]
+    if not (number.isdecimal() and request.app[HOUSE].armory.disarm(int(number))):
+        return json_answer({"error": f"no fault is armed under the number {number}"}, 404)
+    return json_answer({"number": int(number), "armed": False})
+
+
 async def _reset(request: web.Request) -> web.StreamResponse:
     request.app[HOUSE].reset()
     return json_answer({"reset": True})
@@ -167,7 +224,7 @@ async def _unknown(request: web.Request) -> web.StreamResponse:
     return json_answer({"error": f"the admin API has no {request.method} {request.path}", "known": known}, 404)
 
 
-ROUTES: tuple[tuple[str, str, Callable[[web.Request], Answer]], ...] = (
+ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/health", _health),
     ("GET", "/version", _version),
     ("GET", "/layouts", _layouts),
@@ -175,10 +232,15 @@ ROUTES: tuple[tuple[str, str, Callable[[web.Request], Answer]], ...] = (
     ("GET", "/scenarios", _scenarios),
     ("GET", "/journal", _journal),
     ("GET", "/journal/{number}", _exchange),
+    ("GET", "/journal/{number}/strips", _beside),
     ("GET", "/truth/{response_id}", _truth),
     ("GET", "/near-misses", _near_misses),
     ("GET", "/verdict", _verdict),
     ("PUT", "/scenarios/{name}", _put_scenario),
     ("DELETE", "/scenarios/{name}", _delete_scenario),
+    ("POST", "/scenarios/{name}/arm", _arm_scenario),
+    ("POST", "/faults/arm", _arm_fault),
+    ("GET", "/faults/armed", _armed),
+    ("DELETE", "/faults/armed/{number}", _disarm),
     ("POST", "/reset", _reset),
 )

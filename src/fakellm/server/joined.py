@@ -12,12 +12,15 @@ from typing import Any, Final
 from aiohttp import ClientSession, ClientTimeout, web
 
 from ..house import House
-from .admin import PREFIX, TOKEN_HEADER, json_answer, wants_token
+from .admin import PREFIX
 from .app import make_app
+from .guard import PASSED_ON, TOKEN_HEADER, guarded, json_answer
+from .inspector import add_inspector
 from .run import Bound
 
 URLS: Final = web.AppKey("urls", list[str])
 WORKER_TOKEN: Final = web.AppKey("worker_token", str)
+TURN: Final = web.AppKey("turn", asyncio.Lock)
 PATIENCE = ClientTimeout(total=10.0)
 Row = dict[str, Any]
 
@@ -28,9 +31,7 @@ def forwarding_app(house: House, bound: Bound, admin_url: str | None) -> web.App
     if admin_url is not None:
 
         async def forward(request: web.Request) -> web.StreamResponse:
-            headers = {
-                name: request.headers[name] for name in (TOKEN_HEADER, "authorization") if name in request.headers
-            }
+            headers = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
             async with (
                 ClientSession(timeout=PATIENCE) as session,
                 session.request(
@@ -49,19 +50,22 @@ def joined_app(house: House, urls: Sequence[str], worker_token: str, token: str 
     app = web.Application()
     app[URLS] = list(urls)
     app[WORKER_TOKEN] = worker_token
+    app[TURN] = asyncio.Lock()
     for method, path, handler in (
         ("GET", "/journal", _journal),
         ("GET", "/journal/{number}", _exchange),
         ("GET", "/health", _health),
         ("GET", "/verdict", _verdict),
         ("GET", "/near-misses", _near_misses),
+        ("GET", "/journal/{number}/strips", _exchange),
         ("GET", "/truth/{response_id}", _first),
-        ("POST", "/reset", _everywhere),
-        ("PUT", "/scenarios/{name}", _everywhere),
-        ("DELETE", "/scenarios/{name}", _everywhere),
-        ("*", "/{rest:.*}", _any),
+        ("POST", "/{rest:.*}", _everywhere),
+        ("PUT", "/{rest:.*}", _everywhere),
+        ("DELETE", "/{rest:.*}", _everywhere),
     ):
-        app.router.add_route(method, PREFIX + path, wants_token(handler, token))
+        app.router.add_route(method, PREFIX + path, guarded(handler, token))
+    add_inspector(app, PREFIX)
+    app.router.add_route("*", PREFIX + "/{rest:.*}", guarded(_any, token))
     return app
 
 
@@ -96,14 +100,18 @@ async def _journal(request: web.Request) -> web.StreamResponse:
         for row in answer["exchanges"]
     ]
     rows.sort(key=lambda row: row["at"])
+    limit = request.query.get("limit", "")
+    rows = rows[-int(limit) :] if limit.isdecimal() else rows
     total = sum(answer.get("total", 0) for _, answer in answers)
     dropped = sum(answer.get("dropped", 0) for _, answer in answers)
-    return json_answer({"total": total, "dropped": dropped, "workers": len(answers), "exchanges": rows})
+    now = min((answer["now"] for status, answer in answers if status == 200), default=0.0)
+    return json_answer({"total": total, "dropped": dropped, "now": now, "workers": len(answers), "exchanges": rows})
 
 
 async def _exchange(request: web.Request) -> web.StreamResponse:
     worker, _, number = request.match_info["number"].partition("-")
-    answers = await _ask(request, f"{PREFIX}/journal/{number}")
+    strips = "/strips" if request.path.endswith("/strips") else ""
+    answers = await _ask(request, f"{PREFIX}/journal/{number}{strips}")
     if not worker.isdigit() or int(worker) >= len(answers):
         return json_answer({"error": f"no worker {worker!r}; numbers are <worker>-<number>"}, 404)
     status, answer = answers[int(worker)]
@@ -144,8 +152,9 @@ async def _first(request: web.Request) -> web.StreamResponse:
 
 
 async def _everywhere(request: web.Request) -> web.StreamResponse:
-    """All workers must agree; the first that does not is the answer."""
-    answers = await _ask(request)
+    """All workers must agree; the first that does not is the answer. One change at a time, in one order everywhere."""
+    async with request.app[TURN]:
+        answers = await _ask(request)
     status, answer = next((one for one in answers if one[0] != 200), answers[0])
     return json_answer(answer, status)
 

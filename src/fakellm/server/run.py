@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import ipaddress
 import json
 import os
 import signal
@@ -52,16 +51,6 @@ class Listening:
     def line(self) -> str:
         """The readiness line."""
         return json.dumps({"event": "listening", "url": self.url, "admin_url": self.admin_url, "pid": os.getpid()})
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def bound_socket(host: str, port: int) -> socket.socket:

@@ -19,6 +19,10 @@ class State(Protocol):
         """Counters of a scenario's replies, the same for every replica."""
         ...
 
+    def armed_counters(self) -> Counters:
+        """Counters of faults armed by hand, by their slots (``fakellm.armed``)."""
+        ...
+
     def ordinal(self, digest: bytes) -> int | None:
         """How many equal requests came before, over all replicas; None = each process counts for itself."""
         ...
@@ -48,6 +52,9 @@ class LocalState:
     publishes = False
 
     def counters(self, scenario: Scenario) -> Counters:
+        return MemoryCounters()
+
+    def armed_counters(self) -> Counters:
         return MemoryCounters()
 
     def ordinal(self, digest: bytes) -> int | None:

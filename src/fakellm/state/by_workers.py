@@ -10,6 +10,7 @@ import multiprocessing
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..armed import SLOTS
 from ..scenario.match import Counters
 from ..scenario.model import Scenario
 
@@ -56,6 +57,9 @@ class WorkerState:
         counters = SharedCounters(len(scenario.replies))
         self._counters.append(counters)
         return counters
+
+    def armed_counters(self) -> Counters:
+        return SharedCounters(SLOTS)
 
     def ordinal(self, digest: bytes) -> int | None:
         return None

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..errors import UsageError
-from ..scenario.match import Counters
+from ..scenario.match import Counters, MemoryCounters
 from ..scenario.model import Scenario
 
 MAX_ENTRIES = 1000
@@ -91,6 +91,10 @@ class RedisState:
 
     def counters(self, scenario: Scenario) -> Counters:
         return RedisCounters(self._client, f"{self._prefix}counters:{scenario.name}", self._ask)
+
+    def armed_counters(self) -> Counters:
+        """Each replica is armed for itself: its admin API speaks for it alone."""
+        return MemoryCounters()
 
     def ordinal(self, digest: bytes) -> int | None:
         key = f"{self._prefix}ordinal:{digest.hex()}"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,16 @@ class Serving:
     def get(self, path: str) -> Any:
         with urllib.request.urlopen(self.line["url"] + "/_fakellm/" + path, timeout=10) as answer:
             return json.loads(answer.read())
+
+    def post(self, path: str, body: Any = None, **headers: str) -> int:
+        """The status of a call that changes something."""
+        url = self.line["url"] + "/_fakellm/" + path
+        request = urllib.request.Request(url, json.dumps(body).encode(), headers, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            return refused.code
 
     def say(self, text: str) -> Any:
         body = json.dumps({"model": "tiny", "messages": [{"role": "user", "content": text}]}).encode()
@@ -86,6 +97,24 @@ def test_one_script_one_journal_and_a_clean_end(serving: Serving) -> None:
     code, _ = serving.stop()
     assert 0 == code
     assert 12 == len(serving.sink.read_text().splitlines())
+
+
+def test_a_fault_armed_once_happens_once_over_all_workers(serving: Serving) -> None:
+    serving.say("one")
+    assert 200 == serving.post("faults/arm", {"fault": "finish-reason-null", "times": 3})
+
+    ends = [serving.say("Hi")["choices"][0]["finish_reason"] for _ in range(12)]
+
+    assert 3 == ends.count(None)
+    assert {"armed": []} == serving.get("faults/armed")
+    strips = [serving.get(f"journal/{row['number']}/strips")["strips"] for row in serving.get("journal")["exchanges"]]
+    assert all(rows[0]["of"] == "completion" for rows in strips)
+
+
+def test_the_guard_of_the_admin_api_stands_before_every_worker(serving: Serving) -> None:
+    assert 403 == serving.post("reset", host="evil.example")
+    assert 403 == serving.post("reset", origin="http://evil.example")
+    assert 200 == serving.post("reset")
 
 
 def test_a_killed_worker_comes_back_and_nothing_recorded_is_lost(serving: Serving) -> None:
