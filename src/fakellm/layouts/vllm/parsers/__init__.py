@@ -104,7 +104,9 @@ class VllmParser:
             ids += fresh
             deltas.append(flow.step(step.text, fresh, step.finish_reason is not None))
             if reasoning is not None and self.rules.counts != "no":
-                counts.append(reasoning.count(ids))
+                counts.append(reasoning.counted(fresh))
+        if counts and reasoning is not None:
+            counts[-1] = reasoning.count(ids)
         return deltas, counts, tools is not None and tools.begun
 
     def _flow(self, reasoning: ReasoningParser | None, tools: ToolParser | None, index: int) -> Flow:

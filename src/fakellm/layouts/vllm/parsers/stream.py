@@ -54,6 +54,10 @@ class ReasoningParser(Protocol):
         """How many of the generated ids are reasoning."""
         ...
 
+    def counted(self, ids: Sequence[int]) -> int:
+        """How many were reasoning up to this step, whose ids these are."""
+        ...
+
 
 class ToolParser(Protocol):
     """Takes tool calls out of content: of a whole text, and step by step."""

@@ -25,6 +25,7 @@ class Thinking:
         self._close = tokenizer.id_of(CLOSE.encode())
         self._any_close = any_close
         self._bare = bare
+        self._between = Between(self._open, self._close)
 
     def whole(self, text: str) -> tuple[str | None, str | None]:
         if self._bare == "content" and (OPEN not in text or CLOSE not in text):
@@ -74,7 +75,10 @@ class Thinking:
         return None
 
     def count(self, ids: Sequence[int]) -> int:
-        return between(ids, self._open, self._close)
+        return Between(self._open, self._close).feed(ids)
+
+    def counted(self, ids: Sequence[int]) -> int:
+        return self._between.feed(ids)
 
 
 class OpenedThinking(Thinking):
@@ -138,17 +142,23 @@ class OpenedThinking(Thinking):
         return list(ids[last:])
 
 
-def between(ids: Sequence[int], opening: int | None, closing: int | None) -> int:
-    """How many ids stand between the marks; marks may be nested, stray closing ones do not count."""
-    count = depth = 0
-    for token_id in ids:
-        if token_id == opening:
-            depth += 1
-        elif token_id == closing:
-            depth = max(depth - 1, 0)
-        elif depth:
-            count += 1
-    return count
+class Between:
+    """Counts the ids between the marks; marks may be nested, stray closing ones do not count."""
+
+    def __init__(self, opening: int | None, closing: int | None) -> None:
+        self._opening, self._closing = opening, closing
+        self._depth = self._count = 0
+
+    def feed(self, ids: Sequence[int]) -> int:
+        """Take more ids; the count so far."""
+        for token_id in ids:
+            if token_id == self._opening:
+                self._depth += 1
+            elif token_id == self._closing:
+                self._depth = max(self._depth - 1, 0)
+            elif self._depth:
+                self._count += 1
+        return self._count
 
 
 def _split(reasoning: str, content: str) -> Delta | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..deltas import Call, Delta
@@ -24,10 +24,14 @@ Schemas = Mapping[str, Mapping[str, Any]]
 
 @dataclass(slots=True)
 class _Slot:
+    """One call. ``values``: the parameters that are complete, which end at ``place``."""
+
     name: str = ""
     raw: str = ""
     announced: bool = False
     sent: str = ""
+    values: dict[str, str] = field(default_factory=dict[str, str])
+    place: int = 0
 
 
 class Calls:
@@ -54,7 +58,7 @@ class Calls:
         for slot in self._slots:
             name = slot.name.strip()
             if name:
-                calls.append((name, self._json(slot, partial=False) if slot.raw.strip() else "{}"))
+                calls.append((name, _written(self._arguments(slot, partial=False)) if slot.raw.strip() else "{}"))
         return calls
 
     def delta(self, events: Sequence[Event], *, finished: bool = False) -> Delta | None:
@@ -123,14 +127,14 @@ class Calls:
                 calls.append(Call(event.call, {"arguments": rest}))
 
     def _fresh(self, slot: _Slot) -> str:
-        safe = _safe_beginning(self._json(slot, partial=True), self._growing(slot.name))
+        safe = _safe_beginning(self._arguments(slot, partial=True), self._growing(slot.name))
         if not safe or not safe.startswith(slot.sent):
             return ""
         fresh, slot.sent = safe[len(slot.sent) :], safe
         return fresh
 
     def _rest(self, slot: _Slot) -> str:
-        whole = self._json(slot, partial=False)
+        whole = _written(self._arguments(slot, partial=False))
         if len(whole) <= len(slot.sent) or not whole.startswith(slot.sent):
             return ""
         rest, slot.sent = whole[len(slot.sent) :], whole
@@ -141,17 +145,20 @@ class Calls:
         schemas = self._schemas.get(name)
         return {key for key, schema in schemas.items() if types_of(schema) == {"string"}} if schemas else None
 
-    def _json(self, slot: _Slot, *, partial: bool) -> str:
-        schemas = self._schemas.get(slot.name, {})
-        arguments: dict[str, Any] = {}
-        for match in _PARAMETER.finditer(slot.raw):
+    def _arguments(self, slot: _Slot, *, partial: bool) -> dict[str, Any]:
+        """The arguments so far. Complete parameters are looked for once: a parameter needs the word twice."""
+        first = slot.raw.find("parameter", slot.place)
+        if first >= 0 and slot.raw.find("parameter", first + 1) >= 0:
+            for match in _PARAMETER.finditer(slot.raw, slot.place):
+                slot.values[match.group(1)] = self._value(match.group(2))
+                slot.place = match.end()
+        arguments: dict[str, Any] = dict(slot.values)
+        if partial and (match := _UNFINISHED.search(slot.raw, slot.place)):
             arguments[match.group(1)] = self._value(match.group(2))
-        if partial and (match := _UNFINISHED.search(_PARAMETER.sub("", slot.raw))):
-            arguments[match.group(1)] = self._value(match.group(2))
-        for key, schema in schemas.items():
+        for key, schema in self._schemas.get(slot.name, {}).items():
             if key in arguments:
                 arguments[key] = coerced(arguments[key], schema)
-        return json.dumps(arguments, ensure_ascii=False)
+        return arguments
 
     def _value(self, text: str) -> str:
         if self._strips:
@@ -185,44 +192,16 @@ def _merged(calls: list[Call]) -> list[Call]:
     return list(merged.values())
 
 
-def _safe_beginning(written: str, growing: set[str] | None) -> str:
+def _safe_beginning(arguments: Mapping[str, Any], growing: set[str] | None) -> str:
     """How much of unfinished JSON cannot change: up to the last value, and of a string value its text so far."""
-    place, key = _last_member(written)
-    if place < 0:
+    if not arguments:
         return ""
-    while place < len(written) and written[place] in " \t\n\r":
-        place += 1
-    if place >= len(written) or written[place] != '"' or (growing is not None and key not in growing):
-        return written[:place]
-    at = place + 1
-    while at < len(written):
-        if written[at] == "\\":
-            at += 2
-            continue
-        if written[at] == '"':
-            return written[:at]
-        at += 1
-    return written
+    *before, (key, value) = arguments.items()
+    name = _written(key)
+    start = f"{_written(dict(before))[:-1]}{', ' if before else ''}{name}: "
+    grows = isinstance(value, str) and (growing is None or name[1:-1] in growing)
+    return start + _written(value)[:-1] if grows else start
 
 
-def _last_member(written: str) -> tuple[int, str | None]:
-    """The place behind the last colon of the outermost object, and the key before it."""
-    place, key, pending = -1, None, None
-    depth, at = 0, 0
-    while at < len(written):
-        character = written[at]
-        if character == '"':
-            end = at + 1
-            while end < len(written) and written[end] != '"':
-                end += 2 if written[end] == "\\" else 1
-            if depth == 1 and end < len(written):
-                pending = written[at + 1 : end]
-            at = end
-        elif character in "{[":
-            depth += 1
-        elif character in "}]":
-            depth -= 1
-        elif character == ":" and depth == 1:
-            place, key, pending = at + 1, pending, None
-        at += 1
-    return place, key
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

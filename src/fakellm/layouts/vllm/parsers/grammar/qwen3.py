@@ -8,7 +8,7 @@ from .....tokenizer import Tokenizer
 from ..deltas import Delta
 from ..rules import ParserRules
 from ..stream import Step
-from ..thinking import between
+from ..thinking import Between
 from .calls import Calls, Schemas
 from .machine import Event, Kind, Machine, State
 
@@ -32,6 +32,8 @@ class Qwen3Reasoning:
         self._machine = self._fresh()
         self._calls = Calls({}, later_first=rules.later_first)
         self._streamed = False
+        self._between = Between(self._marks["<think>"], self._marks["</think>"])
+        self._counting: Machine | None = None
 
     def _fresh(self, *, skips_tools: bool = True) -> Machine:
         start = State.REASONING if self._enabled else State.CONTENT
@@ -96,7 +98,7 @@ class Qwen3Reasoning:
 
     def count(self, ids: Sequence[int]) -> int:
         if self._rules.counts == "marks":
-            return between(ids, self._marks["<think>"], self._marks["</think>"])
+            return Between(self._marks["<think>"], self._marks["</think>"]).feed(ids)
         if self._streamed:
             return self._machine.reasoning_tokens
         if not ids:
@@ -105,6 +107,15 @@ class Qwen3Reasoning:
         machine.feed(self._tokenizer.decode(ids, skip_special_tokens=False), ids)
         machine.finish()
         return machine.reasoning_tokens
+
+    def counted(self, ids: Sequence[int]) -> int:
+        if self._rules.counts == "marks":
+            return self._between.feed(ids)
+        if self._streamed:
+            return self._machine.reasoning_tokens
+        self._counting = self._counting or self._fresh(skips_tools=False)
+        self._counting.feed(self._tokenizer.decode(ids, skip_special_tokens=False), ids)
+        return self._counting.reasoning_tokens
 
 
 class Qwen3Tools:
