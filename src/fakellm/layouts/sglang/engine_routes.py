@@ -14,6 +14,7 @@ from .bodies import read_body
 from .chat_body import chat_model
 from .completions_body import completion_model
 from .contract import contract_error, crashes
+from .native_body import generate_model
 from .route import Route, openai_ask
 from .traits import Trait
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def generate(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
     """/generate."""
-    body = read_body(request, native.BODY, station.traits, json_only=False)
+    body = read_body(request, generate_model(station.traits.version), station.traits, json_only=False)
     if isinstance(body, Rendering):
         return body
     parameters = body.sent.get("sampling_params")

@@ -93,7 +93,7 @@ INT = Kind("int", _integer)
 FLOAT = Kind("float", _number)
 BOOL = Kind("bool", _boolean)
 STRICT_BOOL = Kind("bool", _strict_boolean)
-DICT = Kind("dict", _object)
+DICT = Kind("dict[any,any]", _object)
 OBJECT = Kind("dict[str,any]", _object)
 ANY = Kind("any", _anything)
 

@@ -13,38 +13,13 @@ from ...ask import Ask, Prompt, Request, Sampling, Wants
 from .answers import Refusal
 from .call import Call, Item
 from .engine_rules import Engine
-from .kinds import ANY, BOOL, DICT, INT, STR, either, listed, nullable
 from .loose import elements, members
-from .schema import Field, Model
-
-_INTS = either(listed(listed(INT)), listed(INT))
-
-BODY = Model(
-    "GenerateReqInput",
-    (
-        Field("rid", nullable(either(STR, listed(STR)))),
-        Field("text", nullable(either(STR, listed(STR)))),
-        Field("input_ids", nullable(_INTS)),
-        Field("input_embeds", ANY),
-        Field("sampling_params", nullable(either(listed(DICT), DICT))),
-        Field("return_logprob", nullable(either(listed(BOOL), BOOL))),
-        Field("logprob_start_len", nullable(either(listed(INT), INT))),
-        Field("top_logprobs_num", nullable(either(listed(INT), INT))),
-        Field("token_ids_logprob", nullable(_INTS)),
-        Field("return_text_in_logprobs", BOOL, False),
-        Field("return_prompt_token_ids", BOOL, False),
-        Field("return_hidden_states", ANY, False),
-        Field("stream", BOOL, False),
-        Field("priority", nullable(INT)),
-        Field("lora_path", ANY),
-    ),
-    dataclass=True,
-)
-"""The members that matter here, in the order in which pydantic reports them; all others are ignored."""
+from .native_body import NOT_ASKED
 
 
 def read_ask(body: Mapping[str, Any], values: Mapping[str, Any], request: Request, engine: Engine) -> Ask:
     """The ask of a /generate body whose members were read; raises Refusal."""
+    values = {**dict(NOT_ASKED), **values}
     call = _call(values, engine)
     prompts = tuple(Prompt(item.token_ids, text) for item, text in zip(call.items, _texts(values, call), strict=True))
     first = call.items[0]

@@ -58,6 +58,57 @@ class TestSchema:
         assert ["name", "count", "flag"] == [found["loc"][-1] for found in errors]
 
 
+class TestEveryMember:
+    @pytest.mark.parametrize(
+        ("version", "member", "known"),
+        [
+            ("0.5.13", "return_token_ids", False),
+            ("0.5.17", "return_token_ids", True),
+            ("0.5.18", "return_output_ids_in_sglext", False),
+            ("0.5.20", "return_output_ids_in_sglext", True),
+            ("0.5.3", "stop_regex", False),
+            ("0.5.6", "stop_regex", True),
+        ],
+    )
+    def test_a_version_refuses_only_members_that_it_has(self, version: str, member: str, known: bool) -> None:
+        answer = server(version, says=SAYS).answer(chat(**{member: {"odd": 1}}))
+        assert (400 if known else 200) == answer.wire.status
+
+    def test_an_old_name_of_the_rank_is_read_as_the_new_one(self) -> None:
+        refused = told(server(), chat(data_parallel_rank="x"), status=400)
+        assert refused["message"].startswith("2 validation errors:")
+
+    @pytest.mark.parametrize(
+        ("messages", "words"),
+        [
+            ([{"role": "robot", "content": "x"}], "'role' must be one of 'system', 'assistant'"),
+            ([{"role": "user", "content": None}], "'content', 'str'"),
+            ([{"role": "user", "content": [{"type": "text"}]}], "'ChatCompletionMessageContentTextPart', 'text'"),
+            ([{"role": "user", "content": [{"type": "thinking", "thinking": "x"}]}], "only valid in assistant"),
+            ([{"role": "assistant", "tool_calls": [{"id": "a"}]}], "'tool_calls', 0, 'function'"),
+        ],
+    )
+    def test_messages_are_refused_where_they_are_wrong(self, messages: Any, words: str) -> None:
+        body = {"model": "tiny", "messages": messages}
+        assert words in told(server(), post("/v1/chat/completions", body), status=400)["message"]
+
+    @pytest.mark.parametrize(
+        ("ids", "words"),
+        [
+            (["a"], "elements must be int or list; got str"),
+            ([1, "a"], "contains non-int64 element"),
+            ([[1], ["a"]], "row 1: elements must be int; got str"),
+            ("text", "must be list or null; got str"),
+        ],
+    )
+    def test_prompt_ids_are_looked_at_as_a_whole(self, ids: Any, words: str) -> None:
+        assert words in told(server(), post("/generate", {"input_ids": ids}), status=400)["message"]
+
+    def test_a_schema_outside_of_its_place_is_understood(self) -> None:
+        form = {"type": "json_schema", "schema": {"title": "T", "type": "object"}}
+        told(server(says=SAYS), chat(response_format=form))
+
+
 class TestContract:
     @pytest.mark.parametrize(
         ("parameters", "words"),
@@ -152,13 +203,14 @@ class TestOpenAIRoutes:
     def test_newer_streams_refuse_before_they_begin(self) -> None:
         assert "top_p" in told(server("0.5.12"), chat(top_p=2, stream=True), status=400)["message"]
 
-    @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"a": NaN', b"\xff\xfe"])
+    @pytest.mark.parametrize("body", [b"", b"{", b"null", b'{"a": NaN', b"\xff\xfe", b"[]", b"5"])
     def test_bodies_that_are_no_object(self, body: bytes) -> None:
         for path in ("/v1/chat/completions", "/generate", "/v1/completions", "/v1/messages", "/v1/responses"):
             request = Request("POST", path, {}, {"content-type": "application/json"}, body)
             answer = server().answer(request)
-            assert (True, None) == (400 <= answer.wire.status < 500, answer.problem)
-            json.loads(body_of(answer))
+            broken = path == "/v1/chat/completions" and body in (b"[]", b"5")
+            assert (500 if broken else 400, None) == (answer.wire.status, answer.problem), (path, body_of(answer))
+            assert broken or json.loads(body_of(answer))
 
     @pytest.mark.parametrize(("version", "words"), [("0.5.13", "Expecting"), (NEWEST, "JSON")])
     def test_the_reader_of_bodies_shows_in_its_words(self, version: str, words: str) -> None:
