@@ -22,7 +22,12 @@ VENDORS: dict[str, str] = {
     "sglang": "fakellm.layouts.sglang",
     "dynamo": "fakellm.layouts.dynamo",
     "openai": "fakellm.layouts.openai",
-}
+    **dict.fromkeys(
+        ("tensorrt-llm", "lmdeploy", "llama-cpp", "tgi", "mlx-lm", "ollama", "fireworks", "together", "mistral",
+         "deepseek", "openrouter", "nemo", "atropos", "prime-rl", "tinker", "litellm"),
+        "fakellm.layouts.compatible.vendors",
+    ),
+}  # fmt: skip
 """vendor -> module with ``layouts() -> Sequence[Layout]``, imported when first asked for; a module may make the layouts
 of several vendors."""
 
@@ -64,7 +69,8 @@ def vendor_layouts(vendor: str) -> tuple[Layout, ...]:
                 return ()
             raise
         build: Callable[[], Sequence[Layout]] | None = getattr(module, "layouts", None)
-        return tuple(sorted(build() if build else (), key=lambda layout: layout.version))
+        made = [layout for layout in (build() if build else ()) if layout.vendor == vendor]
+        return tuple(sorted(made, key=lambda layout: layout.version))
     for entry in entry_points(group="fakellm.layouts"):
         if entry.name == vendor:
             builder: Callable[[], list[Layout]] = entry.load()

@@ -33,6 +33,8 @@ def _rows(api: str, given: Api, traits: Traits, *, stream: bool) -> list[Accesso
         if place is not None:
             rows.append(Accessor(value, _path(place, stream), place.flags, _when(place, stream), eos))
     rows += _scores(api, given, traits, stream=stream, eos=eos)
+    if given.completion_ids is None:
+        rows += _entry_ids(api, given, traits, stream=stream, eos=eos)
     inside = "delta" if stream else "message"
     text = f"choices[].{inside}.content" if api == "chat" else "choices[].text"
     usage = {"stream_options": {"include_usage": True}} if stream else {}
@@ -78,6 +80,20 @@ def _scores(api: str, given: Api, traits: Traits, *, stream: bool, eos: bool) ->
     if given.pairs is not None:
         rows.append(Accessor("logprobs", f"{_path(given.pairs, stream)}[][0]", given.pairs.flags, chunks, eos))
     return rows
+
+
+def _entry_ids(api: str, given: Api, traits: Traits, *, stream: bool, eos: bool) -> list[Accessor]:
+    """Ids that stand in the scores' entries, or beside one number."""
+    chunks = ("delta", "finish") if stream else ("body",)
+    shape = given.stream_scores if stream else given.scores
+    name = next((member for member in traits.entry.members if member in ("token_id", "id")), None)
+    flags, _ = _flags(api, traits)
+    if shape == "float" and given.id_beside is not None:
+        return [Accessor("completion_token_ids", f"choices[].delta.{given.id_beside}", flags, chunks, eos)]
+    if name is None or shape in ("none", "float"):
+        return []
+    path = f"choices[].logprobs.content[].{name}" if shape == "content" else "choices[].logprobs.token_ids"
+    return [Accessor("completion_token_ids", path, flags, chunks, eos, _loss(traits, stream))]
 
 
 def _loss(traits: Traits, stream: bool) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...message import Message, Rendering
@@ -136,9 +137,30 @@ def _chunks(told: Told, choice: ToldChoice, frame: Frame) -> list[Message]:
             first = False
         if delta.reasoning and not traits.reasoning and not (delta.content or delta.calls):
             continue
-        made.append(_chunk(told, choice, delta, frame, first=first))
-        first = False
+        for part in _parted(delta, frame):
+            made.append(_chunk(told, choice, part, frame, first=first))
+            first = False
     return made
+
+
+def _parted(delta: Delta, frame: Frame) -> list[Delta]:
+    """One chunk a token where a chunk has one number: the text comes with the last."""
+    if _api(frame).stream_scores != "float" or len(delta.scores) < 2:
+        return [delta]
+    start = delta.span[0]
+    ids = delta.ids or (None,) * len(delta.scores)
+    before = [
+        Delta(
+            delta.choice,
+            ids=(ids[place],),
+            scores=(score,),
+            span=(start + place, start + place + 1),
+            due_ms=delta.due_ms,
+        )
+        for place, score in enumerate(delta.scores[:-1])
+    ]
+    last = replace(delta, ids=ids[-1:], scores=delta.scores[-1:], span=(start + len(before), delta.span[1]))
+    return [*before, last]
 
 
 def _role(told: Told, choice: ToldChoice, delta: Delta, frame: Frame) -> Message:
@@ -161,6 +183,8 @@ def _chunk(told: Told, choice: ToldChoice, delta: Delta, frame: Frame, *, first:
         inside["content"] = delta.content
     if delta.reasoning and traits.reasoning:
         inside[traits.reasoning] = delta.reasoning
+    if api.id_beside is not None and delta.ids and delta.scores:
+        inside[api.id_beside] = delta.ids[-1]
     if delta.calls:
         inside["tool_calls"] = [{"index": part.tool_index, **_call(part, frame)} for part in delta.calls]
     row: dict[str, Any] = {

@@ -6,7 +6,7 @@ shared chat and completions. A key may be asked for (``--api-key``), a model nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -29,7 +29,7 @@ from .spelling import Spelling
 from .traits import Traits
 
 OPTIONS = ("api-key", "max-model-len", "host", "port", "model")
-PARSED = frozenset(("chat", "responses", "native-chat"))
+PARSED = frozenset(("chat", "responses", "ollama"))
 PLANNED = frozenset(("chat", "completions"))
 
 
@@ -235,8 +235,3 @@ def _model(request: Request, station: CompatibleStation, context: Context) -> Re
 
 def _health(request: Request, station: CompatibleStation, context: Context) -> Rendering:
     return Rendering(200, (("content-type", "application/json"),), (Message("body", {"status": "ok"}),))
-
-
-def named(natives: Mapping[str, Native], names: Sequence[str]) -> tuple[Native, ...]:
-    """The natives of these names."""
-    return tuple(natives[name] for name in names)

@@ -37,7 +37,8 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Api:
     """One API's ids and scores. ``scores``/``stream_scores``: their shape; ``extra_scores``: a list of bare logprobs
-    beside the ids (NeMo); ``pairs``: a list of [logprob, id] in the choice (LMDeploy), with its flag."""
+    beside the ids (NeMo); ``pairs``: a list of [logprob, id] in the choice (LMDeploy), with its flag; ``id_beside``:
+    the delta's member for the one id of a chunk whose score is one number (Together)."""
 
     prompt_ids: Place | None = None
     completion_ids: Place | None = None
@@ -45,6 +46,7 @@ class Api:
     stream_scores: Scores = "content"
     extra_scores: Place | None = None
     pairs: Place | None = None
+    id_beside: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,11 @@ class Traits:
 
     ``evidence``: source | documents. ``own``: request members beyond OpenAI's; ``closed``: all others are refused.
     ``most``/``completions_most``: the largest number of alternatives. ``counted``: chat's ``logprobs`` is a number.
-    ``eos``: whether the end token is told in whole answers and in streams. ``fragments``: how a piece of a character is
-    spelled. ``sentinel``: what -inf is told as. ``lonely``: what becomes of scores in a stream's step without text.
+    ``eos``: whether the end token is told in whole answers and in streams. ``fragments``: how a piece of a character
+    is spelled. ``sentinel``: what -inf is told as. ``lonely``: what becomes of scores in a stream's step without text.
     ``reasoning``: the member for reasoning text, None = never shown. ``content_only``: only tokens of the visible text
-    have scores. ``sparse``: members without a value are left out of chunks. ``role_first``: a chunk for the role alone.
+    have scores. ``reasoning_scores``: those of reasoning stand in a list of their own. ``sparse``: members without a
+    value are left out of chunks. ``role_first``: a chunk for the role alone. ``native``: modules of its own APIs.
     """
 
     name: str
