@@ -9,6 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from .loose import elements, members
+from .traits import Trait, Traits
+
+_COMPARED = frozenset(
+    "temperature top_p top_k min_p frequency_penalty presence_penalty repetition_penalty min_new_tokens".split()
+)
+"""Numbers that are compared with their range whatever they are."""
 
 _KINDS: Mapping[str, str] = {
     "max_new_tokens": "i64",
@@ -81,12 +87,13 @@ def _unexpected(value: Any) -> str:
     return "sequence" if isinstance(value, list) else "map"
 
 
-def crashes(parameters: Any) -> bool:
-    """Whether sampling_params raise inside versions without the contract: an unknown name, or text for a number."""
+def crashes(parameters: Any, traits: Traits) -> bool:
+    """Whether sampling_params raise inside versions without the contract: an unknown name, text for a number, and up to
+    0.5.10 null for a number that is compared."""
     if isinstance(parameters, list):
-        return any(map(crashes, elements(parameters)))
+        return any(crashes(each, traits) for each in elements(parameters))
     for name, value in members(parameters).items():
-        if name not in _KINDS:
+        if name not in _KINDS or (value is None and name in _COMPARED and not traits.has(Trait.NULL_PARAMETERS)):
             return True
         if _KINDS[name] in ("i64", "f64") and value is not None and not isinstance(value, int | float):
             return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from ...ask import Ask, Request
@@ -32,11 +33,13 @@ def generate(request: Request, station: SglangStation, context: Context) -> Ask 
         against = contract_error(parameters)
         if against is not None:
             return answers.json_answer({"error": against}, 400)
-    elif crashes(parameters):
+    elif crashes(parameters, station.traits):
         return answers.crash()
     try:
         return native.read_ask(body.sent, body.values, request, station.engine)
     except Refusal as refused:
+        if refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return answers.crash()
         if not body.values["stream"]:
             return answers.native_error(refused.message)
         value: dict[str, Any] = {"message": refused.message}

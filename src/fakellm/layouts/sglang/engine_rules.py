@@ -7,12 +7,13 @@ prompt, of the whole, ids asked by number, then the sampling parameters. Pure; r
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...tokenizer import Tokenizer
-from .answers import EngineRefusal
+from .answers import EngineRefusal, Refusal
 from .call import Item, Limits
 from .options import Settings
 from .traits import Trait, Traits
@@ -22,6 +23,8 @@ DEFAULT_NEW_TOKENS = 128
 
 _STOPS = 32
 _SEED = 2**63
+_GREEDY = 1e-6
+"""A temperature below this takes the likeliest token, whatever top_k says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,7 @@ class Engine:
         stops = _words(parameters.get("stop"))
         patterns = _words(parameters.get("stop_regex"))
         self._check_stops(stops, patterns, parameters)
+        _check_patterns(patterns)
         _check_ranges(parameters, self.traits, self.tokenizer.vocab_size)
         wanted = parameters.get("max_new_tokens", DEFAULT_NEW_TOKENS)
         return Limits(
@@ -138,6 +142,16 @@ class Engine:
             raise EngineRefusal(f"min_new_tokens={least} {needs} for eos_token_id).")
 
 
+def _check_patterns(patterns: tuple[str, ...]) -> None:
+    """A pattern that is none breaks the server."""
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as wrong:
+            sentence = f"Internal server error: {wrong}"
+            raise Refusal(sentence, kind="InternalServerError", status=500) from None
+
+
 def _words(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
@@ -152,8 +166,8 @@ def _value(parameters: Mapping[str, Any], name: str, default: float) -> Any:
 def _check_ranges(parameters: Mapping[str, Any], traits: Traits, vocabulary: int) -> None:
     """SamplingParams.verify: the ranges of the sampling parameters, in its order."""
     temperature = _value(parameters, "temperature", 1.0)
-    if not math.isfinite(temperature) or temperature < 0:
-        finite = traits.has(Trait.TEMPERATURE_FINITE)
+    finite = traits.has(Trait.TEMPERATURE_FINITE)
+    if temperature < 0 or (finite and not math.isfinite(temperature)):
         wanted = "a non-negative finite number" if finite else "non-negative"
         raise EngineRefusal(f"temperature must be {wanted}, got {temperature}.")
     _check_between(parameters, traits)
@@ -166,15 +180,28 @@ def _check_ranges(parameters: Mapping[str, Any], traits: Traits, vocabulary: int
             raise EngineRefusal(f"max_new_tokens must be at least 0, got {most}.")
         if least > most:
             raise EngineRefusal(f"min_new_tokens must be in [0, max_new_tokens({most})], got {least}.")
-    for token_id in parameters.get("logit_bias") or ():
-        if not 0 <= int(token_id) < vocabulary:
-            raise EngineRefusal(f"logit_bias must has keys in [0, {vocabulary - 1}], got {token_id}.")
+    _check_bias(parameters.get("logit_bias") or {}, vocabulary)
     seed = parameters.get("sampling_seed")
-    if isinstance(seed, int) and not -_SEED <= seed < _SEED and traits.has(Trait.STOPS_COUNTED):
+    if isinstance(seed, int) and not -_SEED <= seed < _SEED and traits.has(Trait.SEED_RANGED):
         raise EngineRefusal(f"sampling_seed must be in [-2**63, 2**63 - 1], got {seed}.")
-    grammars = ("json_schema", "regex", "ebnf", "structural_tag")
-    if sum(1 for name in grammars if parameters.get(name)) > 1:
-        four = traits.has(Trait.GRAMMARS_FOUR)
+    _check_grammars(parameters, traits)
+
+
+def _check_bias(bias: Mapping[str, Any], vocabulary: int) -> None:
+    for token_id in bias:
+        try:
+            number = int(token_id)
+        except ValueError as wrong:
+            raise EngineRefusal(str(wrong)) from None
+        if not 0 <= number < vocabulary:
+            raise EngineRefusal(f"logit_bias must has keys in [0, {vocabulary - 1}], got {token_id}.")
+
+
+def _check_grammars(parameters: Mapping[str, Any], traits: Traits) -> None:
+    """At most one grammar; an empty one is none from 0.5.17 on."""
+    four = traits.has(Trait.GRAMMARS_FOUR)
+    given = [parameters.get(name) for name in ("json_schema", "regex", "ebnf", *(("structural_tag",) if four else ()))]
+    if sum(1 for grammar in given if (grammar if four else grammar is not None)) > 1:
         names = "json_schema, regex, ebnf, or structural_tag" if four else "regex, json_schema, or ebnf"
         raise EngineRefusal(f"Only one of {names} can be set.")
 
@@ -187,7 +214,8 @@ def _check_between(parameters: Mapping[str, Any], traits: Traits) -> None:
     if not 0 <= min_p <= 1:
         raise EngineRefusal(f"min_p must be in [0, 1], got {min_p}.")
     top_k = _value(parameters, "top_k", -1)
-    if top_k < 1 and top_k != -1:
+    greedy = 0 <= _value(parameters, "temperature", 1.0) < _GREEDY
+    if top_k < 1 and top_k != -1 and not greedy:
         raise EngineRefusal(f"top_k must be -1 (disable) or at least 1, got {top_k}.")
     for name in ("frequency_penalty", "presence_penalty"):
         penalty = _value(parameters, name, 0.0)

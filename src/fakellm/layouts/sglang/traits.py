@@ -64,6 +64,8 @@ class Trait(Enum):
     TEMPERATURE_FINITE = _since(17, "temperature must be a non-negative finite number")
     REPETITION_ABOVE_ZERO = _since(12, "repetition_penalty 0 is refused")
     GRAMMARS_FOUR = _since(17, "the refusal of two grammars names structural_tag")
+    SEED_RANGED = _since(21, "sampling_seed has 64 bits")
+    NULL_PARAMETERS = _since(12, "null sampling parameters mean their defaults; before, they crash /generate")
     STOPS_COUNTED = _since(20, "at most 32 stop strings and patterns")
     VOCABULARY_CHECKED = _since(17, "token_ids_logprob outside the vocabulary is refused")
     FLAT_TOPS = _since(15, "return_flat_raw_top_logprobs")
