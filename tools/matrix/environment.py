@@ -31,9 +31,9 @@ class InstallError(Exception):
 
 def installed(recipe: Recipe) -> bool:
     """Whether the environment is there and made of the files as they are now."""
-    stamp = recipe.root / recipe.folder / ".venv" / STAMP
-    other = recipe.root / recipe.folder / "node_modules" / STAMP
-    return any(one.is_file() and one.read_text() == _digest(recipe) for one in (stamp, other))
+    folder = recipe.root / recipe.folder
+    stamps = [folder / place / STAMP for place in (".venv", "node_modules", ".sources")]
+    return any(one.is_file() and one.read_text() == _digest(recipe) for one in stamps)
 
 
 def install(recipe: Recipe) -> None:
@@ -48,6 +48,11 @@ def install(recipe: Recipe) -> None:
         _run(command, folder)
         (folder / "node_modules" / STAMP).write_text(_digest(recipe))
         return
+    if wanted.sources:
+        for package in wanted.sources:
+            _fetch(package, folder / ".sources", folder)
+        (folder / ".sources" / STAMP).write_text(_digest(recipe))
+        return
     if not (recipe.root / recipe.python).exists():
         venv.create(folder / ".venv", with_pip=True)
     pip = [str(recipe.root / recipe.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -55,8 +60,6 @@ def install(recipe: Recipe) -> None:
         _run([*pip, "-r", wanted.pip, *_constraints(folder)], folder)
     if wanted.pip_alone is not None:
         _run([*pip, "--no-deps", "-r", wanted.pip_alone], folder)
-    for package in wanted.sources:
-        _fetch(package, folder / ".sources", folder)
     (folder / ".venv" / STAMP).write_text(_digest(recipe))
 
 

@@ -28,7 +28,7 @@ SHOWN = 700
 
 
 class ClaimModel(BaseModel):
-    """One claim as a file spells it. ``kept``: what it made of it, in words; ``report``: where the same was reported."""
+    """One claim as a file spells it. ``kept``: what it made of it; ``report``: where the same was reported."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,9 +69,9 @@ def document(claims: Sequence[Claim], results: Sequence[Result]) -> str:
     lines = [
         "# Findings",
         "",
-        "What released clients and gateways do with the tokens that a server sent, for their maintainers. Generated "
-        "from the results beside it: every claim shows what was sent and what came of it, and a claim without evidence does "
-        "not build. Bytes are cut for display; the command shows all of them.",
+        "What released clients and gateways do with the tokens that a server sent, for their maintainers. "
+        "Generated from the results beside it: every claim shows what was sent and what came of it, and a claim "
+        "without evidence does not build. Bytes are cut for display; the command shows all of them.",
         "",
     ]
     by_name = {result.name: result for result in results}

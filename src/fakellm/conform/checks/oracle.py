@@ -78,7 +78,18 @@ def permission(observation: Observation, value: str) -> frozenset[May]:
     touching = [fault.client_may for fault in observation.case.faults if _touches(fault, observation, value)]
     touching += [loss.client_may for loss in observation.truth.losses if loss.value == value]
     severe = [may for may in touching if may != ONLY_RECOVER]
+    if severe and value == "completion_token_ids" and ids_beside_scores(observation):
+        severe.append(ONLY_RECOVER)
     return NOBODY.union(*severe) if severe else NOBODY.union(*touching)
+
+
+def ids_beside_scores(observation: Observation) -> bool:
+    """Whether the answer names its ids a second time, beside the scores: ``token_id:N`` where that was asked for, and
+    always in SGLang's ``/generate``. A client that reads them there is right although the first place is spoilt."""
+    if observation.case.api == "generate":
+        return True
+    bodies = [received.body for received in observation.upstream if received.body]
+    return any(b'"return_tokens_as_token_ids":true' in body.replace(b" ", b"") for body in bodies)
 
 
 def _touches(fault: Tampering, observation: Observation, value: str) -> bool:

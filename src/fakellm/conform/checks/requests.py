@@ -36,7 +36,9 @@ def flags_sent(observation: Observation) -> Sequence[Finding]:
     body = sent_body(observation)
     if body is None or not observation.case.flags:
         return NOTHING
-    own = OWN_PROMPT_FLAGS if observation.case.api in OWN_PROMPT else frozenset[str]()
+    own = set(OWN_PROMPT_FLAGS if observation.case.api in OWN_PROMPT else ())
+    if observation.case.api == "completions" and body.get("logprobs") == 0 and observation.case.flags["logprobs"] == 1:
+        own.add("logprobs")  # 0 asks for the sampled token's score all the same
     found = first_missing({name: value for name, value in observation.case.flags.items() if name not in own}, body)
     if found is None:
         return [passed()]

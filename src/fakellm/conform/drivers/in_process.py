@@ -3,7 +3,8 @@
 An in-process adapter is an object (or a class, made without arguments) with ``client`` and ``supports`` mappings,
 spelled as in the answer to ``start``, and ``run(message) -> answer``, sync or async, spelled as on the wire but without
 ``seq``. An extractor is a function ``(body, content_type) -> capture`` to which the driver feeds reply bytes; its
-attribute ``supports`` (or the module's ``SUPPORTS``) says what it reads. Exceptions are the client's own crash.
+attributes ``supports``, ``client`` and ``request`` (or the module's ``SUPPORTS``, ``CLIENT``, ``REQUEST``) say what it
+reads, whose it is, and which fields that client adds to every request. Exceptions are the client's own crash.
 """
 
 from __future__ import annotations
@@ -79,18 +80,19 @@ class ExtractDriver:
         return cls(function, name)
 
     async def start(self) -> Supports:
-        module = sys.modules.get(getattr(self.function, "__module__", ""))
-        supports = getattr(self.function, "supports", None) or getattr(module, "SUPPORTS", None)
-        declared = {
+        said: dict[str, Any] = self._said("client") or {}
+        declared: dict[str, Any] = {
             "protocol": PROTOCOL,
-            "client": {"name": self.name, "language": "python"},
-            "supports": supports or {"apis": ["chat"], "stream": [False]},
+            "client": {"name": self.name, "language": "python", **said},
+            "supports": self._said("supports") or {"apis": ["chat"], "stream": [False]},
         }
         return read_started(json.dumps(declared))
 
     async def run(self, errand: Errand) -> Reply:
         url = errand.root_url + PATHS[errand.api]
-        answer = await post(url, errand.request, headers=errand.headers, timeout=errand.deadline_ms / 1000)
+        added: dict[str, Any] = self._said("request") or {}
+        body = {**errand.request, **added}
+        answer = await post(url, body, headers=errand.headers, timeout=errand.deadline_ms / 1000)
         if answer.error is not None and not answer.body:
             return Reply(Ending(kind=Kind.REFUSED, refusal="transport", message=answer.error))
         if answer.error is None and answer.status >= 400:
@@ -104,6 +106,11 @@ class ExtractDriver:
 
     async def stop(self) -> None:
         """Nothing to stop."""
+
+    def _said(self, name: str) -> Any:
+        """What the function says of itself, or its module for all of its functions."""
+        module = sys.modules.get(getattr(self.function, "__module__", ""))
+        return getattr(self.function, name, None) or getattr(module, name.upper(), None)
 
 
 def _crashed(crash: Exception) -> Ending:
