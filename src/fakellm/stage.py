@@ -252,7 +252,7 @@ class Stage:
         )
 
     def _send(self, played: Played, context: Context) -> Wire:
-        rendering = self.station.render(played.told, played.heard, context)
+        rendering = whole_when_done(self.station.render(played.told, played.heard, context), played)
         rendering = played.distortion.rendering(rendering, played.told)
         sent = played.distortion.wire(_plain_wire(rendering))
         dribble: Dribble | None = getattr(played.reply.timing, "dribble", None)
@@ -342,6 +342,15 @@ def _breakdown(broken: Exception) -> str:
     place = traceback.extract_tb(broken.__traceback__)[-1]
     name = place.filename.replace("\\", "/").rpartition("/")[2]
     return f"fakellm broke down: {type(broken).__name__}: {broken} ({name}:{place.lineno}); please report this"
+
+
+def whole_when_done(rendering: Rendering, played: Played) -> Rendering:
+    """A whole answer leaves when its last step is due (a queued one, which the caller polls for, at once)."""
+    if rendering.stream or played.reply.timing is None or played.heard.body.get("background"):
+        return rendering
+    due_ms = max((choice.steps[-1].due_ms for choice in played.told.choices if choice.steps), default=0.0)
+    late = tuple(replace(message, due_ms=max(message.due_ms, due_ms)) for message in rendering.messages)
+    return replace(rendering, messages=late)
 
 
 def served_of(played: Played) -> Served:

@@ -6,6 +6,7 @@ import json
 
 from fakellm.errors import FakellmError
 from fakellm.stage import MAX_PLANS, Unmatched
+from fakellm.timing import Timing
 from support.stages import NOON, Spoken, body_of, chat, post, spoken, stage
 
 
@@ -60,6 +61,14 @@ class TestAnswers:
 
         assert 200 == answer.wire.status
         assert 0 == source.asked
+
+    def test_a_whole_answer_leaves_when_its_last_step_is_due(self) -> None:
+        playing = stage(Spoken(spoken("Hello"), timing=Timing(first_token_ms=50, between_ms=20)))
+
+        whole, streamed = (playing.answer(chat(stream=stream)).wire for stream in (False, True))
+
+        assert [50.0 + 20.0 * (len(spoken("Hello").tokens) - 1)] == [frame.due_ms for frame in whole.frames]
+        assert whole.frames[0].due_ms == streamed.frames[-1].due_ms
 
 
 class TestDeterminism:
