@@ -36,6 +36,8 @@ from .state import LocalState, State
 from .tokenizer import Tokenizer, load
 
 DEFAULT_LAYOUT = "vllm"
+MAX_PROBLEMS = 20
+"""Problems that a verdict lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,15 +249,18 @@ class House:
         return tuple(row for script in self._scripts.values() for row in script.unused())
 
     def verdict(self) -> dict[str, Any]:
-        """What a run's owner wants to know: unmatched requests, and one-shot replies that nobody asked for."""
+        """What a run's owner wants to know: unmatched requests, one-shot replies that nobody asked for, and what
+        fakellm itself could not do (a fault that does not apply, an address that names nothing)."""
         unused = {name: [str(row) for row in script.unused()] for name, script in self._scripts.items()}
         unused = {name: rows for name, rows in unused.items() if rows}
         journal = self.fake.journal
+        problems = [exchange.problem for exchange in journal if exchange.problem is not None and not exchange.unmatched]
         return {
             "exchanges": journal.total,
             "unmatched": journal.unmatched,
             "unused": unused,
-            "ok": journal.total > 0 and not journal.unmatched and not unused,
+            "problems": problems[:MAX_PROBLEMS],
+            "ok": journal.total > 0 and not journal.unmatched and not unused and not problems,
         }
 
 

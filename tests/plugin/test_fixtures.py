@@ -110,6 +110,12 @@ class TestVerification:
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(["*test_it.py:4 was played 1 of 2 times"])
 
+    def test_a_fault_that_does_not_apply_fails_the_test(self, run: Run) -> None:
+        result = run("def test_it(fakellm):\n    fakellm.say('Hello').fault('late-eos-score')\n    call(fakellm)\n")
+
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(["#1 POST /v1/chat/completions -> 500; fault late-eos-score: it does not apply*"])
+
     def test_a_failure_of_its_own_is_not_masked(self, run: Run) -> None:
         result = run("def test_it(fakellm):\n    fakellm.say('Hello').once()\n    assert 1 == 2\n")
 

@@ -22,9 +22,10 @@ TIMEOUT_SECONDS = 10.0
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the verdict as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def verify(url: str, admin_token: str | None, junit: Path | None, as_json: bool) -> int:
-    """Fail when a request found no reply, when a one-shot reply was never asked for, or when nobody called at all.
+    """Fail when a request found no reply, when a one-shot reply was never asked for, when fakellm itself could not play
+    what it was told (a fault that does not apply), or when nobody called at all.
 
-    Exit code 0: all well; 1: something was unmatched or unused; 5: no request came; 4: no such server.
+    Exit code 0: all well; 1: something was unmatched, unused or not playable; 5: no request came; 4: no such server.
     """
     verdict = _fetch(url.rstrip("/") + "/verdict", admin_token)
     problems = _problems(verdict)
@@ -64,6 +65,7 @@ def _problems(verdict: dict[str, Any]) -> list[str]:
         problems.append(f"{verdict['unmatched']} requests found no reply (GET near-misses says why)")
     for rows in verdict["unused"].values():
         problems.extend(str(row) for row in rows)
+    problems.extend(str(problem) for problem in verdict.get("problems", ()))
     return problems
 
 

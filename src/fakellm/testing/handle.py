@@ -177,9 +177,11 @@ class Fakellm:
             self._script.script.reset()
 
     def problems(self) -> list[str]:
-        """What a strict test does not let pass: unmatched requests, and replies that were to be played and were not."""
+        """What a strict test does not let pass: unmatched requests, replies that were to be played and were not, and
+        what fakellm itself could not do (a fault that does not apply to the answer)."""
         found: list[str] = []
         with self.fake.lock:
+            found += [self._seen(one).line() for one in self.fake.journal if one.problem is not None]
             if self.settings.unmatched == "fail":
                 found += [_unmatched(self._seen(one)) for one in self.fake.journal if one.unmatched]
             if self.settings.unused == "fail":

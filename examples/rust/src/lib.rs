@@ -1,0 +1,1 @@
+//! The client under test would stand here; see `tests/capture.rs`.
