@@ -7,7 +7,7 @@ two, as SGLang does. Rendering is ``responses_render.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...ask import Ask, Prompt, Request, Wants
@@ -21,7 +21,7 @@ from .loose import elements, members
 from .native import sampling_of
 from .parsers import ParserChoice
 from .prompts import chat_prompt
-from .responses_body import LOGPROBS, body_model
+from .responses_body import LOGPROBS, NOT_ASKED, body_model
 from .traits import Trait
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def create(request: Request, station: SglangStation, context: Context) -> Ask | 
     body = read_body(request, body_model(station.traits), station.traits, json_only=True)
     if isinstance(body, Rendering):
         return body if station.traits.has(Trait.RESPONSES_DELTAS) else answers.crash()
-    values = body.values
+    values = {**dict(NOT_ASKED), **body.values}
+    body = replace(body, values=values)
     refused = _refused(values, station)
     if refused is not None:
         return refused

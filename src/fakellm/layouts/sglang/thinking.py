@@ -26,7 +26,7 @@ _YES = frozenset({"1", "true", "yes", "y", "on"})
 
 def effort_field(traits: Traits) -> Field:
     """What ``reasoning_effort`` may be: a word, from 0.5.17 on also a share."""
-    words = literal(*_words(traits))
+    words = literal(*tiers(traits))
     if traits.has(Trait.EFFORT_SHARES):
         kind = nullable(either(words, Kind("constrained-float", _share)))
         return Field("reasoning_effort", kind, None, _no_boolean, early=True)
@@ -53,7 +53,7 @@ def _effort_of(asked: Mapping[str, Any], traits: Traits) -> Any:
     shares = traits.has(Trait.EFFORT_SHARES)
     if effort is None or (not effort and not shares):
         effort = asked.get("reasoning_effort")
-    if isinstance(effort, str) and effort in _words(traits):
+    if isinstance(effort, str) and effort in tiers(traits):
         return effort
     if not shares or effort is None:
         return None
@@ -79,8 +79,10 @@ def _meant(asked: Mapping[str, Any], effort: Any, traits: Traits) -> dict[str, b
     return {}
 
 
-def _words(traits: Traits) -> list[str]:
-    return next(words for since, words in reversed(_TIERS) if traits.version >= since).split()
+def tiers(traits: Traits, *, single: bool = False) -> list[str]:
+    """The words that an effort may be. ``single``: of the Responses API, which followed only in 0.5.17."""
+    version = traits.version if traits.has(Trait.EFFORT_SHARES) or not single else _TIERS[0][0]
+    return next(words for since, words in reversed(_TIERS) if version >= since).split()
 
 
 def _no_boolean(effort: Any) -> None:

@@ -154,6 +154,7 @@ class Trait(Enum):
     RESPONSES_USAGE = _since(18, "/v1/responses: own usage shape, logprobs, incomplete status")
     RESPONSES_STORE = _since(20, "/v1/responses keeps answers only under --enable-response-store; items have a phase")
     RESPONSES_ENVELOPE = _since(21, "/v1/responses events carry SGLang's own response object; no budget of its own")
+    RESPONSES_LOOSE_ITEMS = _since(17, "/v1/responses takes items of any shape")
     RESPONSES_UNKNOWN_MODEL = _since(20, "/v1/responses answers 404 for an unknown model")
 
     @property
