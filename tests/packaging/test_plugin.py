@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import zipfile
 from importlib.metadata import requires
@@ -14,7 +15,13 @@ from support.environments import environment, site_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "pytest" / "test_capture.py"
-"""The example of the README."""
+
+
+def of_the_readme() -> str:
+    """The pytest example of the README, as somebody would copy it."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    (block,) = (block for block in blocks if "def test_" in block and "fakellm" in block)
+    return block
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +43,9 @@ def run(python: Path, folder: Path, test: str) -> str:
     return ended.stdout + ended.stderr
 
 
-def test_the_example_of_the_readme_passes_in_an_empty_folder(python: Path, tmp_path: Path) -> None:
-    told = run(python, tmp_path, EXAMPLE.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("example", ["README.md", "examples"])
+def test_an_example_passes_in_an_empty_folder(python: Path, tmp_path: Path, example: str) -> None:
+    told = run(python, tmp_path, of_the_readme() if example == "README.md" else EXAMPLE.read_text(encoding="utf-8"))
 
     assert "plugins: " in told
     assert "asyncio" not in told
@@ -45,13 +53,21 @@ def test_the_example_of_the_readme_passes_in_an_empty_folder(python: Path, tmp_p
     assert "failed" not in told, told
 
 
-def test_with_the_wrong_client_it_fails_with_a_table_that_points_at_the_token(python: Path, tmp_path: Path) -> None:
-    right = "if choice.logprobs is not None:"
-    example = EXAMPLE.read_text(encoding="utf-8")
-    assert right in example
+@pytest.mark.parametrize(
+    "example, right, wrong",
+    [
+        ("README.md", "for entry in choice.logprobs.content]", "for entry in choice.logprobs.content[:-1]]"),
+        ("examples", "if choice.logprobs is not None:", "if choice.logprobs is not None and choice.delta.content:"),
+    ],
+)
+def test_with_the_wrong_client_it_fails_with_a_table_that_points_at_the_token(
+    python: Path, tmp_path: Path, example: str, right: str, wrong: str
+) -> None:
+    text = of_the_readme() if example == "README.md" else EXAMPLE.read_text(encoding="utf-8")
+    assert right in text
 
-    told = run(python, tmp_path, example.replace(right, "if choice.logprobs is not None and choice.delta.content:"))
+    told = run(python, tmp_path, text.replace(right, wrong))
 
-    assert "failed" in told, told
+    assert "1 failed" in told, told
     assert "E         >  4  '<|im_end|>'" in told, told
     assert "the last of the scores is lost" in told, told
