@@ -90,6 +90,7 @@ class TemplateModel(BaseModel):
     call: CallModel = Field(default_factory=CallModel)
     turns: list[TurnModel] = Field(default_factory=list[TurnModel])
     server: dict[str, Any] = Field(default_factory=dict)
+    launch: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
     say: Any = None
     reply: dict[str, Any] = Field(default_factory=dict)
     faults: list[Any] = Field(default_factory=list)
@@ -272,7 +273,7 @@ def _concrete(template: Template, point: Mapping[str, AxisValue]) -> Case:
         layout=str(point["layout"]),
         axes=MappingProxyType(dict(point)),
         call=call,
-        scenario={"title": model.title, "server": {**model.server, "layout": point["layout"]}}
+        scenario={"title": model.title, "server": _server(model, str(point["layout"]))}
         | {"replies": _filled(replies, point)},
         turns=tuple(
             _filled(_merged(call, turn.call.model_dump(exclude_none=True, exclude_unset=True)), point)
@@ -286,6 +287,15 @@ def _concrete(template: Template, point: Mapping[str, AxisValue]) -> Case:
         headers=model.headers,
         cancel_after_ms=model.cancel_after_ms,
     )
+
+
+def _server(model: TemplateModel, layout: str) -> dict[str, Any]:
+    """The launch options of all vendors (``server``) and of this one (``launch``), which spell them differently."""
+    own: dict[str, Any] = {}
+    for vendor, options in model.launch.items():
+        if _layout_wanted(layout, [vendor]):
+            own |= options
+    return {**model.server, **own, "layout": layout}
 
 
 def _is_core(model: TemplateModel, point: Mapping[str, AxisValue]) -> bool:

@@ -203,7 +203,12 @@ def _visible(played: Played, choice: ToldChoice) -> tuple[bytes, ...]:
 def _text_is_bytes(played: Played, told: Told) -> bool:
     """No stop string, parser or skipped special token stands between bytes and text."""
     plain = not played.ask.sampling.stop and not _calls_tools(played) and not played.ask.wants.echo
-    return plain and all(choice.parts is None and choice.failure is None for choice in told.choices)
+    return plain and not any(_parsed(choice) or choice.failure is not None for choice in told.choices)
+
+
+def _parsed(choice: ToldChoice) -> bool:
+    """Whether a parser read it: a whole answer at its end, a stream step by step, as vendors differ."""
+    return choice.parts is not None or any(step.parts is not None for step in choice.steps)
 
 
 def _calls_tools(played: Played) -> bool:
@@ -228,12 +233,14 @@ def _losses(told: Told, choices: Sequence[CapturedChoice], accessors: Sequence[A
             whole = _told_values(told, choice, value)
             if shown is None or whole is None or shown == whole:
                 continue
-            if accessor.loss is None and (accessor.eos or shown != whole[:-1]):
+            broken_off = choice.failure is not None and shown == whole[: len(shown)]
+            if accessor.loss is None and not broken_off and (accessor.eos or shown != whole[:-1]):
                 raise HarnessError(
                     f"the healthy {value} on the wire differ from what was told, and the layout declares no loss",
                     where=accessor.path,
                 )
-            losses.append(Loss(value=value, words=accessor.loss or "the end token is not told"))
+            words = "the engine failed before the rest was told" if broken_off else "the end token is not told"
+            losses.append(Loss(value=value, words=accessor.loss or words))
             break
     return tuple(losses)
 

@@ -85,9 +85,10 @@ def tool_arguments_reserialised(told: Told, context: FaultContext[OnChoice]) -> 
     found: list[str] = []
 
     def change(choice: ToldChoice) -> ToldChoice:
-        if choice.parts is None:
-            return choice
-        written = _rewritten_calls(choice.parts)
+        whole = choice.parts
+        written = _rewritten_calls(
+            tuple(part for step in choice.steps for part in step.parts or ()) if whole is None else whole
+        )
         found.extend(written.values())
         places = {place: len(choice.steps) - 1 for place in written}
         for number, step in enumerate(choice.steps):
@@ -95,7 +96,7 @@ def tool_arguments_reserialised(told: Told, context: FaultContext[OnChoice]) -> 
                 if part.kind == "tool":
                     places[part.tool_index or 0] = number
         steps = tuple(_moved_arguments(step, number, written, places) for number, step in enumerate(choice.steps))
-        return replace(choice, parts=_with_arguments(choice.parts, written), steps=steps)
+        return replace(choice, parts=None if whole is None else _with_arguments(whole, written), steps=steps)
 
     changed = map_choices(told, context.parameters.choice, change)
     if not found:
