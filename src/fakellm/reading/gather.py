@@ -29,6 +29,10 @@ LISTS = frozenset(
         "prompt_scores",
     }
 )
+SINGLE = frozenset({"id", "token_id", "logprob", "logprobs"})
+"""Names of one value per message (TGI's events, Together's chunks)."""
+LISTED_APIS = frozenset({"chat", "completions", "tito", "batch"})
+"""APIs whose bodies always have a list of choices."""
 ENTRIES = frozenset({"top_logprobs", "prompt_logprobs"})
 """Lists of lists: one entry per token, itself a list or an object."""
 _CHOICES: tuple[Step, ...] = ("choices", Each())
@@ -84,7 +88,8 @@ class Gatherer:
     def __init__(self, rows: Mapping[str, tuple[Accessor, ...]], api: str, *, expected: int) -> None:
         self.api = api
         self.expected = expected
-        self.rows = tuple(_rows(rows, has_choices=api not in ("generate", "responses")))
+        self.lists = _lists_choices(api, rows)
+        self.rows = tuple(_rows(rows, has_choices=self.lists))
         self.names = {value: _names(self.rows, value) for value in IDS}
         self.gathered = Gathered()
 
@@ -118,6 +123,8 @@ class Gatherer:
         elif self.api == "generate":
             if "meta_info" in body or "output_ids" in body or "text" in body:
                 yield _index(body.get("index", 0) if place is None else place), body
+        elif not self.lists:
+            yield 0, body
         else:
             listed = cast("list[Any]", body.get("choices") or [])
             for number, element in enumerate(listed):
@@ -147,14 +154,14 @@ class Gatherer:
         elif row.value == "text":
             parts = cast("list[Any]", value) if isinstance(value, list) else [value]
             found.add("text", row.rank, "".join(part for part in parts if isinstance(part, str)), count)
-        elif row.value in LISTS and isinstance(value, list):
-            found.add(row.value, row.rank, cast("list[Any]", value), count)
+        elif row.value in LISTS and (listed := _listed(value, row)) is not None:
+            found.add(row.value, row.rank, listed, count)
 
     def _ids(self, found: Found, element: dict[str, Any], value: str, count: int | None) -> None:
         """Where the layout has them, else under that name in the choice; told twice, they must agree."""
-        declared: list[Any] = [find(element, row.way) for row in self.rows if row.value == value and not row.shared]
-        lists = [_flat(cast("list[Any]", one)) for one in declared if isinstance(one, list) and one]
-        lists += _called(element, self.names[value])
+        declared = [_listed(find(element, row.way), row) for row in self.rows if row.value == value and not row.shared]
+        lists = [_flat(one) for one in declared if one]
+        lists += [_flat(one) for one in _called(element, self.names[value])]
         if lists:
             found.add(value, 0, lists[0], count)
         if any(other != lists[0] for other in lists[1:]):
@@ -222,3 +229,20 @@ def _integer(value: Any) -> int | None:
 
 def _index(value: Any) -> Any:
     return value if isinstance(value, int | float | str) or value is None else repr(value)
+
+
+def _lists_choices(api: str, rows: Mapping[str, tuple[Accessor, ...]]) -> bool:
+    """Whether bodies of an API have a list of choices; a native API whose places do not name one is its only choice."""
+    if api in ("generate", "responses"):
+        return False
+    known = api in LISTED_APIS
+    return known or any(row.path.startswith("choices[]") for listed in rows.values() for row in listed)
+
+
+def _listed(value: Any, row: Row) -> list[Any] | None:
+    """A list, or one of the single number that a message tells where its place is that of one."""
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    single = row.way[-1:] and row.way[-1] in SINGLE and Each() not in row.way
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return [value] if single and number else None

@@ -1,8 +1,8 @@
 """The path language of accessor tables: ``choices[].logprobs.content[].logprob``.
 
-Dots go into objects, ``[]`` takes every element, ``[0]`` one, ``[type=message]`` those with that member. Several ``[]``
-give one flat list. What is not there is :data:`MISSING`; an entry of the innermost list without the wanted member is
-None, so that positions are kept. Pure.
+Dots go into objects, ``[]`` takes every element, ``[0]`` one (of an object, whose keys may be ids: its first value),
+``[type=message]`` those with that member. Several ``[]`` give one flat list. What is not there is :data:`MISSING`; an
+entry of the innermost list without the wanted member is None, so that positions are kept. Pure.
 
 >>> find({"content": [{"logprob": -0.5}, {}]}, steps("content[].logprob"))
 [-0.5, None]
@@ -76,7 +76,7 @@ def find(node: Any, way: tuple[Step, ...]) -> Any:
 def _member(node: Any, step: str | int) -> Any:
     if isinstance(step, str):
         return cast("dict[str, Any]", node).get(step, MISSING) if isinstance(node, dict) else MISSING
-    elements = _elements(node)
+    elements = list(cast("dict[str, Any]", node).values()) if isinstance(node, dict) else _elements(node)
     return elements[step] if elements is not None and -len(elements) <= step < len(elements) else MISSING
 
 

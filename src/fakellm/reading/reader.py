@@ -124,12 +124,23 @@ class Reader:
                 self._over = self._over or (pending is not None and pending.strip() in MARKS)
             return self._gatherer
         if self._gatherer is None:
-            self._gatherer = self._gather(stream=False)
+            lines = self._lines()
+            self._gatherer = self._gather(stream=lines is not None)
             try:
-                self._gatherer.add(parse_document(self._held))
+                for document in [self._held] if lines is None else lines:
+                    self._gatherer.add(parse_document(document))
             except Refused as refused:
                 self._problem = refused
         return self._gatherer
+
+    def _lines(self) -> list[bytes] | None:
+        """The lines of a stream that is one JSON object a line, None for everything else."""
+        lines = [line for line in self._held.split(b"\n") if line.strip()]
+        if not self.stream or not all(
+            line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}") for line in lines
+        ):
+            return None
+        return lines if len(lines) > 1 else None
 
     def _refuse_errors(self, gatherer: Gatherer) -> None:
         errors = gatherer.gathered.errors

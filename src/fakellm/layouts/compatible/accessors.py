@@ -42,8 +42,13 @@ def _rows(api: str, given: Api, traits: Traits, *, stream: bool) -> list[Accesso
         *rows,
         Accessor("text", text, {}, chunks, eos=False),
         Accessor("finish_reason", "choices[].finish_reason", {}, ("finish",) if stream else chunks),
-        Accessor("usage", "usage", usage, ("usage",) if stream else chunks),
+        Accessor("usage", "usage", usage, ("usage",) if stream else chunks, loss=_uncounted(rows)),
     ]
+
+
+def _uncounted(rows: list[Accessor]) -> str | None:
+    """Usage counts every token: it need not agree with ids of which some were never sent."""
+    return next((row.loss for row in rows if row.value == "completion_token_ids"), None)
 
 
 def _path(place: Place, stream: bool) -> str:

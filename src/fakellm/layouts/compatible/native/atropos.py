@@ -82,13 +82,12 @@ def _row(score: Score) -> dict[str, Any]:
 NATIVES = (Native(API, ("/generate",), _hear, _render),)
 _SCORED = {"logprobs": 0}
 _BODY = ("body",)
-_KEYED = "scores are the first value of each token's {id: logprob} object"
 
 ACCESSORS: AccessorTable = {
     (API, False): (
         Accessor("prompt_token_ids", "prompt_token_ids", _SCORED, _BODY),
         Accessor("completion_token_ids", "token_ids[0]", _SCORED, _BODY),
-        Accessor("logprobs", "logprobs[0][][0]", _SCORED, _BODY, loss=_KEYED),
+        Accessor("logprobs", "logprobs[0][][0][0]", _SCORED, _BODY),
         Accessor("text", "text[0]", {}, _BODY, False),
         Accessor("finish_reason", "finish_reasons[0]", {}, _BODY),
     ),

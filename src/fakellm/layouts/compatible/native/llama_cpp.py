@@ -130,18 +130,17 @@ def _short(score: Score) -> dict[str, Any]:
 
 
 NATIVES = (Native(API, ("/completion", "/completions"), _hear, _render),)
-_LOSS = "a token that leaves a character unfinished has no score; in streams the end token has none"
+_LOSS = "a token that leaves a character unfinished has no score; in streams an end token that comes alone has none"
 _SCORED = {"n_probs": 1}
 
 
 def _places(stream: bool) -> tuple[Accessor, ...]:
     chunks = ("delta", "finish") if stream else ("body",)
     scores = ("delta",) if stream else ("body",)
-    eos = not stream
     return (
         Accessor("completion_token_ids", "tokens", {"return_tokens": True}, chunks),
-        Accessor("logprobs", "completion_probabilities[].logprob", _SCORED, scores, eos, _LOSS),
-        Accessor("top_logprobs", "completion_probabilities[].top_logprobs", _SCORED, scores, eos, _LOSS),
+        Accessor("logprobs", "completion_probabilities[].logprob", _SCORED, scores, True, _LOSS),
+        Accessor("top_logprobs", "completion_probabilities[].top_logprobs", _SCORED, scores, True, _LOSS),
         Accessor("text", "content", {}, chunks, False),
         Accessor("finish_reason", "stop_type", {}, ("finish",) if stream else chunks),
     )
