@@ -84,7 +84,13 @@ async def conform_gateway(
     check_layouts(options.layouts)
     options = replace(options, profile="gateway")
     async with AsyncExitStack() as stack:
-        host = await stack.enter_async_context(Host(seed=options.seed, host=target.listen, port=target.upstream_port))
+        worker = Host(
+            seed=options.seed,
+            host=target.listen,
+            port=target.upstream_port,
+            layout=(options.layouts or DEFAULT_LAYOUTS)[0],
+        )
+        host = await stack.enter_async_context(worker)
         upstream = _advertised(target, host)
         url = target.url
         if target.start is not None:

@@ -26,6 +26,7 @@ from ..journal import Exchange, Journal
 from ..layouts import registry
 from ..layouts.base import Accessor, Layout
 from ..scenario.load import from_data
+from ..scenario.model import ServerSettings
 from ..scenario.plain import plain_auto
 from ..stage import RequestContext
 from ..tokenizer import Tokenizer
@@ -46,12 +47,14 @@ KEPT_EXCHANGES = 256
 
 
 class Host:
-    """Start it with ``async with``; then mount, run, unmount."""
+    """Start it with ``async with``; then mount, run, unmount. ``layout``: what answers when no case is played, such as
+    a gateway that asks its worker who it is before it is ready (None = the newest vLLM)."""
 
-    def __init__(self, *, seed: int = 0, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, *, seed: int = 0, host: str = "127.0.0.1", port: int = 0, layout: str | None = None) -> None:
         self.seed = seed
         self.root_url = ""
-        self.house = House({}, plain_auto(), Choices(seed=seed, plans=False))
+        idle = plain_auto() if layout is None else replace(plain_auto(), server=ServerSettings(layout=layout))
+        self.house = House({}, idle, Choices(seed=seed, plans=False))
         self.house.fake.journal = Journal(max_exchanges=KEPT_EXCHANGES)
         self.tokenizer: Tokenizer = self.house.tokenizer(None)
         self._bind = host
