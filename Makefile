@@ -2,6 +2,8 @@
 # make demo   the main job on a fresh machine: a real client against the fake, with a verdict
 # make matrix real clients and gateways, judged and published; one of them: make matrix CLIENT=openai-python
 # make selftest  the kill matrix: what each mutant client and gateway is caught by
+# make golden-vllm VERSION=0.32.0  capture a real vLLM's answers anew and compare the fake with them; MODEL=folder runs a
+#             real engine. Makes its own environment in .golden/: 4 GB and about 10 minutes the first time, then about 5
 # make lint   ruff and pyright alone        make bench  benchmarks
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -11,7 +13,7 @@ BIN := $(VENV)/bin
 DEMO := .demo/venv
 PYTEST_ARGS ?= -n auto
 
-.PHONY: test demo lint types unit bench fidelity matrix clean
+.PHONY: test demo lint types unit bench fidelity matrix golden-vllm clean
 .DEFAULT_GOAL := test
 
 test: lint types unit
@@ -44,6 +46,10 @@ bench: $(VENV)/.installed
 
 matrix: $(VENV)/.installed
 	PYTHONPATH=tools $(BIN)/python -m matrix $(MATRIX_ARGS) $(CLIENT)
+
+golden-vllm: $(VENV)/.installed
+	@test -n "$(VERSION)" || { echo "which one? make golden-vllm VERSION=0.32.0 [MODEL=folder]" >&2; exit 1; }
+	PYTHONPATH=tools $(BIN)/python -m golden_vllm $(VERSION) $(if $(MODEL),--model $(MODEL)) $(GOLDEN_ARGS)
 
 $(DEMO)/.installed: pyproject.toml hatch_build.py conformance/adapters/openai-python/requirements.txt
 	@test -n "$(PYTHON)" || { echo "fakellm needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
