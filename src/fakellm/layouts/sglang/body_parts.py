@@ -4,13 +4,15 @@ formats, tools. A row that is not in a version is ignored there, as pydantic ign
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from .kinds import ANY, BOOL, DICT, INT, OBJECT, STR, STRICT_BOOL, either, listed, literal, model, nullable
 from .loose import members
-from .schema import REQUIRED, Crashed, Field, Kind, Members, Model
+from .schema import REQUIRED, Crashed, Field, Kind, Members, Model, Place
 from .traits import Span, Version
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 _LIST_FIRST: Version = (0, 5, 21)
 Rows = Sequence[Field | tuple[Span, Field]]
 
@@ -75,6 +77,16 @@ KEYED: Rows = (
 )
 
 
+_CHOSEN = Model(
+    "ToolChoice",
+    (
+        Field("function", model(Model("ToolChoiceFuncName", (Field("name", nullable(STR)),))), REQUIRED),
+        Field("type", literal("function"), "function"),
+    ),
+)
+TOOL_CHOICE = either(model(_CHOSEN), literal("auto", "required", "none"))
+
+
 def stream_options(version: Version) -> Kind:
     """``stream_options`` of a version."""
     fields = rows_of(
@@ -88,7 +100,7 @@ def stream_options(version: Version) -> Kind:
 
 
 def tool(version: Version) -> Kind:
-    """One offered tool. What else stands in it is kept: templates show it."""
+    """One offered tool, as the server itself writes it down again: templates show that."""
     function = rows_of(
         version,
         (
@@ -101,7 +113,7 @@ def tool(version: Version) -> Kind:
         ),
     )
     ordered = _with_key_order if version >= _KEYS_ORDERED else None
-    shape = Model("Function", function, extra=True, prepare=ordered)
+    shape = Model("Function", function, prepare=ordered)
     fields = rows_of(
         version,
         (
@@ -110,7 +122,21 @@ def tool(version: Version) -> Kind:
             since(12, "defer_loading", nullable(BOOL)),
         ),
     )
-    return model(Model("Tool", fields, extra=True))
+    kind = model(Model("Tool", fields))
+
+    def take(value: Any, place: Place) -> Any:
+        taken = kind.take(value, place)
+        sent: Mapping[str, Any] = members(members(value).get("function")) if ordered is not None else NOTHING
+        return {**taken, "function": _written(taken["function"], sent)}
+
+    return Kind(kind.tag, take)
+
+
+def _written(function: Members, sent: Mapping[str, Any]) -> Members:
+    """A function without the hints that nobody gave, what was ``sent`` first and in its order."""
+    optional = ("defer_loading", "strict")
+    kept = {name: value for name, value in function.items() if value is not None or name not in optional}
+    return {name: kept[name] for name in (*sent, *kept) if name in kept}
 
 
 def response_format(version: Version) -> Kind:

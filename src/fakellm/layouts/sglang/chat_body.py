@@ -12,6 +12,7 @@ from .body_parts import (
     LIMITED,
     ROUTING,
     TOLD,
+    TOOL_CHOICE,
     Rows,
     response_format,
     rows_of,
@@ -23,20 +24,13 @@ from .body_parts import (
     with_schema,
     words,
 )
-from .kinds import ANY, BOOL, DICT, FLOAT, INT, OBJECT, STR, either, listed, literal, mapped, model, nullable
+from .kinds import ANY, BOOL, DICT, FLOAT, INT, OBJECT, STR, either, listed, literal, mapped, nullable
 from .loose import elements, members
 from .message_body import messages
 from .schema import REQUIRED, Field, Members, Model
 from .thinking import effort_field, prepared
 from .traits import Traits, Version
 
-_CHOSEN = Model(
-    "ToolChoice",
-    (
-        Field("function", model(Model("ToolChoiceFuncName", (Field("name", nullable(STR)),))), REQUIRED),
-        Field("type", literal("function"), "function"),
-    ),
-)
 _MORE_TOLD: Rows = (
     since(13, "return_prompt_token_ids", BOOL, default=False),
     since(17, "return_token_ids", BOOL, default=False),
@@ -137,7 +131,7 @@ def _opening(version: Version) -> Rows:
         since(6, "top_p", nullable(FLOAT)),
         Field("user", nullable(STR)),
         Field("tools", nullable(listed(tool(version)))),
-        Field("tool_choice", either(model(_CHOSEN), literal("auto", "required", "none")), "auto"),
+        Field("tool_choice", TOOL_CHOICE, "auto"),
         since(10, "parallel_tool_calls", BOOL, default=True),
     )
 

@@ -205,6 +205,7 @@ def _prompt(values: Mapping[str, Any], route: ChatRoute, engine: Engine) -> Prom
         variables=variables,
         template=engine.settings.chat_template,
         continue_final=values["continue_final_message"],
+        flat_tools=engine.traits.has(Trait.TOOLS_FLAT),
     )
 
 

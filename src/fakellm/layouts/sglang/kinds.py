@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .loose import elements, members
@@ -180,3 +180,55 @@ def either(*kinds: Kind) -> Kind:
 def model(shape: Model, tag: str | None = None) -> Kind:
     """An object of a shape."""
     return Kind(tag or shape.name, lambda value, place: take_model(shape, value, place))
+
+
+def tagged(by: str, kinds: Mapping[str, Kind], find: Callable[[Any], Any] | None = None) -> Kind:
+    """The kind that a member names (``by``), or that a function of the server finds."""
+    expected = ", ".join(f"'{tag}'" for tag in kinds)
+    shown = by if find is not None else f"'{by}'"
+
+    def take(value: Any, place: Place) -> Any:
+        if find is None and not isinstance(value, Mapping):
+            sentence = "Input should be a valid dictionary or object to extract fields from"
+            raise Refused([error("model_attributes_type", place, sentence, value)])
+        tag: Any = members(value).get(by) if find is None else find(value)
+        if tag is None:
+            sentence = f"Unable to extract tag using discriminator {shown}"
+            raise Refused([error("union_tag_not_found", place, sentence, value, {"discriminator": shown})])
+        kind = kinds.get(tag) if isinstance(tag, str) else None
+        if kind is None:
+            sentence = f"Input tag '{tag}' found using {shown} does not match any of the expected tags: {expected}"
+            context = {"discriminator": shown, "tag": str(tag), "expected_tags": expected}
+            raise Refused([error("union_tag_invalid", place, sentence, value, context)])
+        return kind.take(value, (*place, tag))
+
+    return Kind(f"tagged-union[{','.join(kind.tag for kind in kinds.values())}]", take)
+
+
+def matching(pattern: str) -> Kind:
+    """Text that a pattern finds."""
+    found = re.compile(pattern)
+
+    def take(value: Any, place: Place) -> Any:
+        text = _string(value, place)
+        if found.search(text):
+            return text
+        sentence = f"String should match pattern '{pattern}'"
+        raise Refused([error("string_pattern_mismatch", place, sentence, value, {"pattern": pattern})])
+
+    return Kind("constrained-str", take)
+
+
+def above(least: int, *, itself: bool = False) -> Kind:
+    """A whole number greater than ``least`` (``itself``: or equal)."""
+
+    def take(value: Any, place: Place) -> Any:
+        number = _integer(value, place)
+        if number > least or (itself and number == least):
+            return number
+        if itself:
+            sentence = f"Input should be greater than or equal to {least}"
+            raise Refused([error("greater_than_equal", place, sentence, value, {"ge": least})])
+        raise Refused([error("greater_than", place, f"Input should be greater than {least}", value, {"gt": least})])
+
+    return Kind("constrained-int", take)

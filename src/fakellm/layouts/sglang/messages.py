@@ -18,10 +18,10 @@ from .answers import Refusal
 from .bodies import read_body
 from .chat_body import chat_model
 from .chat_request import read_ask as read_chat
-from .kinds import BOOL, DICT, FLOAT, INT, STR, either, listed, literal, model, nullable
 from .loose import elements
+from .messages_body import count_model, messages_model
 from .prompts import chat_prompt
-from .schema import REQUIRED, Error, Field, Model, read
+from .schema import Error, read
 
 if TYPE_CHECKING:
     from .station import SglangStation
@@ -38,35 +38,6 @@ ERROR_TYPES = {
 }
 _LONGEST = 500
 
-_CONTENT = either(STR, listed(DICT))
-_MESSAGE = Model(
-    "AnthropicMessage",
-    (Field("role", literal("user", "assistant", "system"), REQUIRED), Field("content", _CONTENT, REQUIRED)),
-)
-_CONVERSATION = (
-    Field("model", STR, REQUIRED),
-    Field("messages", listed(model(_MESSAGE)), REQUIRED),
-    Field("system", nullable(_CONTENT)),
-    Field("thinking", nullable(DICT)),
-    Field("tool_choice", nullable(DICT)),
-    Field("tools", nullable(listed(DICT))),
-)
-BODY = Model(
-    "AnthropicMessagesRequest",
-    (
-        *_CONVERSATION[:2],
-        Field("max_tokens", INT, REQUIRED),
-        Field("metadata", nullable(DICT)),
-        Field("stop_sequences", nullable(listed(STR))),
-        Field("stream", nullable(BOOL), False),
-        *_CONVERSATION[2:],
-        Field("temperature", nullable(FLOAT)),
-        Field("top_k", nullable(INT)),
-        Field("top_p", nullable(FLOAT)),
-    ),
-)
-_COUNT = Model("AnthropicCountTokensRequest", _CONVERSATION)
-
 
 def error(status: int, kind: str, message: str) -> Rendering:
     """An error in Anthropic's envelope."""
@@ -75,7 +46,7 @@ def error(status: int, kind: str, message: str) -> Rendering:
 
 def create(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
     """POST /v1/messages."""
-    body = read_body(request, BODY, station.traits, json_only=True, refuse=_invalid)
+    body = read_body(request, messages_model(station.traits.version), station.traits, json_only=True, refuse=_invalid)
     if isinstance(body, Rendering):
         return body
     chat = _chat_body(body.values)
@@ -92,7 +63,7 @@ def create(request: Request, station: SglangStation, context: Context) -> Ask | 
 
 def count_tokens(request: Request, station: SglangStation, context: Context) -> Rendering:
     """POST /v1/messages/count_tokens."""
-    body = read_body(request, _COUNT, station.traits, json_only=True, refuse=_invalid)
+    body = read_body(request, count_model(station.traits.version), station.traits, json_only=True, refuse=_invalid)
     if isinstance(body, Rendering):
         return body
     chat = _chat_body({**body.values, "max_tokens": 1})
@@ -136,7 +107,7 @@ def _chat_body(values: Mapping[str, Any]) -> dict[str, Any]:
     if values["tools"]:
         chat["tools"] = [_tool(tool) for tool in values["tools"]]
         chat["tool_choice"] = _tool_choice(values["tool_choice"])
-    thinking = values["thinking"]
+    thinking = values.get("thinking")
     if thinking is not None:
         on = thinking.get("type") != "disabled"
         chat["chat_template_kwargs"] = {"thinking": on, "enable_thinking": on}

@@ -19,7 +19,7 @@ from .answers import Refusal
 from .bodies import Body, read_body
 from .call import Call
 from .dates import zulu
-from .kinds import BOOL, DICT, STR, listed, model, nullable
+from .kinds import BOOL, FLOAT, INT, OBJECT, STR, either, listed, literal, model, nullable
 from .native import sampling_of
 from .prompts import chat_prompt
 from .schema import REQUIRED, Field, Model
@@ -39,15 +39,40 @@ _OPTIONS = {
 _BUDGET = 2048
 _DIGEST = "sha256:sglang0000000000000000000000000000000000000000000000000000000000"
 
-_MESSAGE = Model("OllamaMessage", (Field("role", STR, REQUIRED), Field("content", STR, REQUIRED)))
-_COMMON = (Field("stream", BOOL, True), Field("options", nullable(DICT)))
+_MESSAGE = Model(
+    "OllamaMessage",
+    (Field("role", STR, REQUIRED), Field("content", STR, REQUIRED), Field("images", nullable(listed(STR)))),
+)
+_COMMON = (
+    Field("format", nullable(either(literal("json"), OBJECT))),
+    Field("options", nullable(OBJECT)),
+    Field("keep_alive", nullable(either(FLOAT, STR))),
+)
 _CHAT = Model(
     "OllamaChatRequest",
-    (Field("model", STR, REQUIRED), Field("messages", listed(model(_MESSAGE)), REQUIRED), *_COMMON),
+    (
+        Field("model", STR, REQUIRED),
+        Field("messages", listed(model(_MESSAGE)), REQUIRED),
+        Field("stream", BOOL, True),
+        *_COMMON,
+        Field("think", nullable(either(BOOL, literal("low", "medium", "high")))),
+    ),
 )
 _GENERATE = Model(
     "OllamaGenerateRequest",
-    (Field("model", STR, REQUIRED), Field("prompt", STR, REQUIRED), Field("system", nullable(STR)), *_COMMON),
+    (
+        Field("model", STR, REQUIRED),
+        Field("prompt", STR, REQUIRED),
+        Field("suffix", nullable(STR)),
+        Field("system", nullable(STR)),
+        Field("template", nullable(STR)),
+        Field("context", nullable(listed(INT))),
+        Field("stream", BOOL, True),
+        Field("raw", BOOL, False),
+        *_COMMON,
+        Field("images", nullable(listed(STR))),
+        Field("think", nullable(BOOL)),
+    ),
 )
 _SHOW = Model("OllamaShowRequest", (Field("model", STR, REQUIRED),))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...ask import Prompt
@@ -29,19 +29,42 @@ def chat_prompt(
     variables: Mapping[str, Any] | None = None,
     template: str | None = None,
     continue_final: bool = False,
+    flat_tools: bool = False,
+    opens_turn: bool = True,
 ) -> Prompt:
-    """The prompt of a conversation; raises Refusal (kind BadRequest) when the template fails."""
+    """The prompt of a conversation; raises Refusal (kind BadRequest) when the template fails. ``flat_tools``: the
+    template gets bare functions first and tools around them only when it fails, else the other way round;
+    ``opens_turn``: the assistant's turn begins at its end."""
     keeps_parts = _READS_PARTS.search(_template_text(tokenizer, template)) is not None
     rendered = [_message(message, keeps_parts) for message in messages]
     rendered, prefix = _last_assistant(rendered, continue_final)
+
+    def render(offered: Sequence[Mapping[str, Any]] | None) -> str:
+        return tokenizer.render_chat(
+            rendered, tools=offered, template=template, variables=variables, add_generation_prompt=opens_turn
+        )
+
+    flat = None if tools is None else [each.get("function", each) for each in tools]
+    first, second = (flat, tools) if flat_tools else (tools, flat)
     try:
-        text = tokenizer.render_chat(rendered, tools=tools, template=template, variables=variables)
+        text = render(first)
     except TokenizerError as wrong:
-        raise Refusal(wrong.message, kind="BadRequest") from None
+        if tools is None:
+            raise Refusal(wrong.message, kind="BadRequest") from None
+        text = _second_try(render, second)
     ids = tokenizer.encode(text)
     if prefix:
         return Prompt((*ids, *tokenizer.encode(prefix)), text + prefix)
     return Prompt(ids, text)
+
+
+def _second_try(
+    render: Callable[[Sequence[Mapping[str, Any]] | None], str], offered: Sequence[Mapping[str, Any]] | None
+) -> str:
+    try:
+        return render(offered)
+    except TokenizerError as wrong:
+        raise Refusal(wrong.message, kind="BadRequest") from None
 
 
 def _template_text(tokenizer: Tokenizer, template: str | None) -> str:

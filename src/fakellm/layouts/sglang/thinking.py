@@ -33,6 +33,13 @@ def effort_field(traits: Traits) -> Field:
     return Field("reasoning_effort", nullable(words), None if traits.has(Trait.EFFORT_NONE) else "medium")
 
 
+def effort_of_counts(traits: Traits) -> Kind:
+    """The same for /tokenize, which knows no max up to 0.5.16."""
+    if traits.has(Trait.EFFORT_SHARES):
+        return effort_field(traits).kind
+    return nullable(literal(*(word for word in tiers(traits) if word != "max")))
+
+
 def prepared(values: Members, traits: Traits) -> Members:
     """The members of a body after ``reasoning`` and ``reasoning_effort`` have had their effect on the effort and on
     chat_template_kwargs; raises ValueError for an effort that is none."""

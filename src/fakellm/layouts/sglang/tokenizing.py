@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ...ask import Request
@@ -10,11 +11,12 @@ from ..base import Context
 from . import answers
 from .answers import Refusal
 from .bodies import read_body
-from .body_parts import tool
+from .body_parts import TOOL_CHOICE, rows_of, since, tool, words
 from .kinds import BOOL, DICT, INT, STR, either, listed, nullable
 from .message_body import messages
 from .prompts import chat_prompt
-from .schema import REQUIRED, Field, Model, value_error
+from .schema import REQUIRED, Field, Members, Model
+from .thinking import effort_of_counts
 from .traits import Trait, Traits
 
 if TYPE_CHECKING:
@@ -30,36 +32,55 @@ _DETOKENIZE = Model(
 )
 
 
-def _tokenize_model(traits: Traits) -> Model:
-    chats = traits.has(Trait.TOKENIZE_MESSAGES)
+@cache
+def tokenize_model(traits: Traits) -> Model:
+    """The body of /tokenize at one version; conversations are taken from 0.5.12 on."""
     texts = either(STR, listed(STR))
-    members = (
-        Field("model", STR, "default"),
-        Field("prompt", nullable(texts)) if chats else Field("prompt", texts, REQUIRED),
-        Field("messages", nullable(messages(traits.version))),
-        Field("tools", nullable(listed(tool(traits.version)))),
-        Field("chat_template_kwargs", nullable(DICT)),
-        Field("continue_final_message", BOOL, False),
-        Field("add_special_tokens", BOOL, True),
+    if not traits.has(Trait.TOKENIZE_MESSAGES):
+        rows = (
+            Field("model", STR, "default"),
+            Field("prompt", texts, REQUIRED),
+            Field("add_special_tokens", BOOL, True),
+        )
+        return Model("TokenizeRequest", rows)
+    version = traits.version
+    fields = rows_of(
+        version,
+        (
+            Field("model", STR, "default"),
+            *words("prompt"),
+            Field("messages", nullable(messages(version))),
+            Field("tools", nullable(listed(tool(version)))),
+            Field("tool_choice", nullable(TOOL_CHOICE)),
+            Field("reasoning_effort", effort_of_counts(traits)),
+            Field("continue_final_message", BOOL, False),
+            Field("chat_template_kwargs", nullable(DICT)),
+            Field("add_special_tokens", BOOL, True),
+            since(21, "add_generation_prompt", nullable(BOOL)),
+        ),
     )
-    return Model("TokenizeRequest", members)
+    return Model("TokenizeRequest", fields, after=_one_of_both)
+
+
+def _one_of_both(values: Members) -> None:
+    if (values["prompt"] is None) == (values["messages"] is None):
+        raise ValueError("Exactly one of 'prompt' or 'messages' must be provided.")
 
 
 def tokenize(request: Request, station: SglangStation, context: Context) -> Rendering:
     """Ids and their count; the limit shown is the tokenizer's own, not the server's context."""
-    body = read_body(request, _tokenize_model(station.traits), station.traits, json_only=True)
+    body = read_body(request, tokenize_model(station.traits), station.traits, json_only=True)
     if isinstance(body, Rendering):
         return body
     values, tokenizer = body.values, station.tokenizer
-    prompt, spoken = values["prompt"], values["messages"]
-    if not station.traits.has(Trait.TOKENIZE_MESSAGES):
-        spoken = None
-    elif (prompt is None) == (spoken is None):
-        return _neither(request, body.sent, station)
+    prompt, spoken = values["prompt"], values.get("messages")
     tokens: Any
     if spoken is not None:
         if not spoken:
             return answers.error("Messages cannot be empty.")
+        opens = values.get("add_generation_prompt")
+        if opens is False and values["continue_final_message"]:
+            return answers.error("continue_final_message needs add_generation_prompt to open the assistant turn.")
         try:
             tokens = list(
                 chat_prompt(
@@ -69,6 +90,7 @@ def tokenize(request: Request, station: SglangStation, context: Context) -> Rend
                     variables={**station.settings.chat_template_kwargs, **(values["chat_template_kwargs"] or {})},
                     template=station.settings.chat_template,
                     continue_final=values["continue_final_message"],
+                    opens_turn=opens is not False,
                 ).token_ids
             )
         except Refusal as refused:
@@ -96,8 +118,3 @@ def detokenize(request: Request, station: SglangStation, context: Context) -> Re
     elif tokens:
         text = decode(tokens, skip_special_tokens=skip)
     return answers.json_answer({"text": text})
-
-
-def _neither(request: Request, sent: Any, station: SglangStation) -> Rendering:
-    sentence = "Exactly one of 'prompt' or 'messages' must be provided."
-    return answers.invalid([value_error(("body",), sentence, sent)], request.method, request.path, station.traits)

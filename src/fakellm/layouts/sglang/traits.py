@@ -71,6 +71,7 @@ class Trait(Enum):
     FLAT_TOPS = _since(15, "return_flat_raw_top_logprobs")
 
     # OpenAI routes
+    TOOLS_FLAT = _until(9, "templates get bare functions as tools")
     CHAT_PROMPT_IDS = _since(13, "chat return_prompt_token_ids, return_meta_info and input_ids")
     RETURN_TOKEN_IDS = _since(17, "return_token_ids on chat and completions")
     CHAT_FIELD_TOKEN_IDS = Span((0, 5, 17), (0, 5, 18), "the chat field is token_ids (response_token_ids from 0.5.18)")
