@@ -125,8 +125,9 @@ def _one(session: Session, recipe: Recipe, run: RunModel, write_baselines: bool)
     }
     outcome = result.from_report(ended.report, about, Machine.this(session.root))
     verdict, counts = outcome.footer["verdict"], outcome.footer["counts"]
-    session.sound = session.sound and ended.exit_code == 0
-    mark = "as its baseline says" if ended.exit_code == 0 else f"exit {ended.exit_code}: not as its baseline says"
+    surprises = result.surprises(outcome, run.untested)
+    session.sound = session.sound and not surprises
+    mark = f"not as its baseline says: {'; '.join(surprises[:3])}" if surprises else "as its baseline says"
     _say(session, f"{run.name}: {verdict}, {counts['fail']} failed, {ended.seconds:.0f} s, {mark}")
     if not session.extra:
         path = session.root / RESULTS / f"{run.name}.jsonl"

@@ -46,7 +46,8 @@ class Install(BaseModel):
 
 
 class RunModel(BaseModel):
-    """One run of the suite, one row of the matrix. ``apis`` and ``options`` go to the command line as they are."""
+    """One run of the suite, one row of the matrix. ``options`` go to the command line as they are. ``untested``: check
+    -> why this software leaves nothing for it to judge; any other requirement that stays untested is red."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -58,6 +59,7 @@ class RunModel(BaseModel):
     profile: Literal["capture-client", "sdk"] = "capture-client"
     layouts: list[str] = Field(default_factory=list)
     options: list[str] = Field(default_factory=list)
+    untested: dict[str, str] = Field(default_factory=dict)
 
 
 class RecipeModel(BaseModel):

@@ -80,6 +80,23 @@ def read(path: Path) -> Result:
     return Result(rows[0], rows[1:-1], rows[-1])
 
 
+def surprises(result: Result, untested: Mapping[str, str]) -> list[str]:
+    """What neither the baseline nor the recipe knows of: unexpected findings, errors, stale entries, and requirements
+    that stayed untested without (or tested in spite of) a reason in the recipe."""
+    found: list[str] = []
+    idle: set[str] = set()
+    for row in result.cases:
+        for one in row["failed"]:
+            if one["outcome"] == "UNTESTED":
+                if one["level"] == "MUST":
+                    idle.add(one["check"])
+            elif one.get("standing") != "expected" and (one["level"] != "INFO" or one["outcome"] == "ERROR"):
+                found.append(f"{one['check']} in {row['id']}")
+    found += [f"{check} was not tested" for check in sorted(idle - set(untested))]
+    found += [f"{check} was tested after all" for check in sorted(set(untested) - idle)]
+    return [*found, *(f"stale: {entry}" for entry in result.footer.get("stale") or ())]
+
+
 def _case(row: Mapping[str, Any]) -> dict[str, Any]:
     kept = ("id", "title", "why", "ending", "message", "reproduce", "not_detectable")
     case: dict[str, Any] = {"type": "case", **{name: row[name] for name in kept if row.get(name)}}

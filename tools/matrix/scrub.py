@@ -46,7 +46,7 @@ class Machine:
 def scrubbed(text: str, machine: Machine) -> str:
     """The text without anything of the machine.
 
-    >>> machine = Machine("/srv/repo", "box7", "ann", "/home/ann", "/tmp")
+    >>> machine = Machine("/srv/repo", "box7", "ann", "/srv/ann", "/scratch")
     >>> scrubbed("refused by http://127.0.0.1:41873/v1 on box7, see /srv/repo/x.py", machine)
     'refused by http://127.0.0.1:PORT/v1 on HOST, see x.py'
     """

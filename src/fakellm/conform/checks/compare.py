@@ -61,6 +61,8 @@ def _sentence(right: Sequence[Any], got: Sequence[Any], position: int, equal: Eq
     short, long = len(got) < len(right), len(got) > len(right)
     if not got:
         return "an empty list stands for what is not known"
+    if not right:
+        return f"{len(got)} values where there are none"
     if short and position == len(got):
         return f"the last {len(right) - len(got)} of {len(right)} are missing"
     if long and position == len(right):
