@@ -79,6 +79,7 @@ IMPURE = {
 ALLOWED = {
     ("faults", "random"): "random.Random objects come in as arguments, seeded by the caller",
     ("tokenizer.chat_template", "datetime"): "formats the time that the caller gives (strftime_now)",
+    ("layouts.compatible.native.ollama", "datetime"): "writes the context's time as the date that Ollama tells",
     ("layouts.sglang.dates", "datetime"): "writes the context's time as a date, as two routes do",
     ("conform.baseline", "datetime"): "compares the dates that a baseline names with the one that the caller gives",
 }

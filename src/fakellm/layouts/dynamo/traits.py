@@ -43,8 +43,15 @@ class Traits:
 
 _SCORED = "the change that gives Responses their scores, read from its description: no published wheel has it"
 
+_COMMON = (
+    "vLLM's and SGLang's flags (return_token_ids, ...) and every unknown member are refused with 400; prompt ids come "
+    "on the finish chunk alone; score entries have a token_id of their own, the end token is one with an empty token "
+    "and null bytes; n > 1 is answered with one choice; Responses take include and top_logprobs and tell no scores; errors "
+    "are flat (message, type, code)"
+)
+
 ALL: tuple[Traits, ...] = (
-    Traits("dynamo-1.6.1", (1, 6, 1), "captured"),
+    Traits("dynamo-1.6.1", (1, 6, 1), "captured", notes=_COMMON),
     Traits(
         "dynamo-1.7",
         (1, 7),
@@ -52,7 +59,7 @@ ALL: tuple[Traits, ...] = (
         completion_logprobs=20,
         cache_writes=True,
         responses_done=False,
-        notes="captured from 1.7.0.dev20261026",
+        notes=f"captured from 1.7.0.dev20261026; {_COMMON}",
     ),
 )
 
