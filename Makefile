@@ -4,6 +4,7 @@
 # make selftest  the kill matrix: what each mutant client and gateway is caught by
 # make golden-vllm VERSION=0.32.0  capture a real vLLM's answers anew and compare the fake with them; MODEL=folder runs a
 #             real engine. Makes its own environment in .golden/: 4 GB and about 10 minutes the first time, then about 5
+# make docs   the manual as a site in site/, every link checked
 # make lint   ruff and pyright alone        make bench  benchmarks
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 DEMO := .demo/venv
 PYTEST_ARGS ?= -n auto
 
-.PHONY: test demo lint types unit bench fidelity matrix golden-vllm clean
+.PHONY: test demo lint types unit bench fidelity matrix golden-vllm docs clean
 .DEFAULT_GOAL := test
 
 test: lint types unit
@@ -57,8 +58,20 @@ $(DEMO)/.installed: pyproject.toml hatch_build.py conformance/adapters/openai-py
 	$(DEMO)/bin/python -m pip install --quiet . --requirement conformance/adapters/openai-python/requirements.txt
 	touch $@
 
+DOCS := .docs/venv
+
+$(DOCS)/.installed: docs/requirements.txt
+	@test -n "$(PYTHON)" || { echo "fakellm needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --requirement docs/requirements.txt
+	touch $@
+
+docs: $(VENV)/.installed $(DOCS)/.installed
+	$(BIN)/python tools/doc_pages.py
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+
 demo: $(DEMO)/.installed
 	conformance/demo.sh $(DEMO)/bin
 
 clean:
-	rm -rf $(VENV) .demo report dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .demo .docs site docs/reference docs/generated report dist .pytest_cache .ruff_cache .hypothesis

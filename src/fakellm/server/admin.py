@@ -53,27 +53,32 @@ def _fake(request: web.Request) -> Fake:
 
 
 async def _health(request: web.Request) -> web.StreamResponse:
+    """Whether it answers, and how many exchanges there were."""
     fake = _fake(request)
     return json_answer({"status": "ok", "exchanges": fake.journal.total, "unmatched": fake.journal.unmatched})
 
 
 async def _version(request: web.Request) -> web.StreamResponse:
+    """fakellm's own version."""
     return json_answer({"version": __version__})
 
 
 async def _layouts(request: web.Request) -> web.StreamResponse:
+    """Every layout: how it is known, where its values stand."""
     from ..layouts.listing import layout_rows
 
     return json_answer({"layouts": layout_rows()})
 
 
 async def _faults(request: web.Request) -> web.StreamResponse:
+    """Every fault with its parameters."""
     from ..faults.pages import catalogue
 
     return json_answer(catalogue())
 
 
 async def _scenarios(request: web.Request) -> web.StreamResponse:
+    """The loaded scenarios, and replies of each that are still to be played."""
     return json_answer({"scenarios": request.app[HOUSE].scenario_rows()})
 
 
@@ -113,6 +118,7 @@ def _line(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _exchange(request: web.Request) -> web.StreamResponse:
+    """One exchange: request, answer, what was asked, the truth behind it. Secrets are blanked."""
     number = request.match_info["number"]
     for row in request.app[HOUSE].state.journal() or ():
         if str(row.get("number")) == number:
@@ -124,6 +130,7 @@ async def _exchange(request: web.Request) -> web.StreamResponse:
 
 
 async def _beside(request: web.Request) -> web.StreamResponse:
+    """Alignment strips of one exchange: the truth beside what was sent."""
     number = request.match_info["number"]
     if request.app[
         HOUSE
@@ -136,6 +143,7 @@ async def _beside(request: web.Request) -> web.StreamResponse:
 
 
 async def _truth(request: web.Request) -> web.StreamResponse:
+    """The truth behind the answer that shows this id."""
     wanted = request.match_info["response_id"]
     exchange = _fake(request).journal.by_response_id(wanted)
     played = exchange.behind() if exchange is not None else None
@@ -146,6 +154,7 @@ async def _truth(request: web.Request) -> web.StreamResponse:
 
 
 async def _near_misses(request: web.Request) -> web.StreamResponse:
+    """Requests that found no reply, and the replies that came closest."""
     rows = [
         {"number": exchange.number, "path": exchange.request.path, "answer": orjson.loads(exchange.body or b"null")}
         for exchange in _fake(request).journal
@@ -155,12 +164,14 @@ async def _near_misses(request: web.Request) -> web.StreamResponse:
 
 
 async def _put_scenario(request: web.Request) -> web.StreamResponse:
+    """Load a scenario under this name; the body is its YAML."""
     name = request.match_info["name"]
     request.app[HOUSE].put(name, await request.text())
     return json_answer({"scenario": name, "loaded": True})
 
 
 async def _delete_scenario(request: web.Request) -> web.StreamResponse:
+    """Unload a scenario."""
     name = request.match_info["name"]
     if not request.app[HOUSE].remove(name):
         return json_answer({"error": f"there is no scenario {name!r}"}, 404)
@@ -168,12 +179,14 @@ async def _delete_scenario(request: web.Request) -> web.StreamResponse:
 
 
 async def _arm_scenario(request: web.Request) -> web.StreamResponse:
+    """Let this scenario answer what has no address, from the next request on."""
     name = request.match_info["name"]
     request.app[HOUSE].arm(name)
     return json_answer({"scenario": name, "default": True})
 
 
 async def _arm_fault(request: web.Request) -> web.StreamResponse:
+    """Play a fault on the next answers: ``fault``, ``times``, ``scenario``."""
     house = request.app[HOUSE]
     given = _body(await request.read(), ("fault", "times", "scenario"))
     if "fault" not in given:
@@ -200,10 +213,12 @@ def _body(data: bytes, known: tuple[str, ...]) -> dict[str, Any]:
 
 
 async def _armed(request: web.Request) -> web.StreamResponse:
+    """The faults that are armed now."""
     return json_answer({"armed": request.app[HOUSE].armory.rows()})
 
 
 async def _disarm(request: web.Request) -> web.StreamResponse:
+    """Take an armed fault back."""
     number = request.match_info["number"]
     if not (number.isdecimal() and request.app[HOUSE].armory.disarm(int(number))):
         return json_answer({"error": f"no fault is armed under the number {number}"}, 404)
@@ -211,11 +226,13 @@ async def _disarm(request: web.Request) -> web.StreamResponse:
 
 
 async def _reset(request: web.Request) -> web.StreamResponse:
+    """Counters, ordinals and journal as freshly started; what was loaded stays."""
     request.app[HOUSE].reset()
     return json_answer({"reset": True})
 
 
 async def _verdict(request: web.Request) -> web.StreamResponse:
+    """Unmatched requests, replies that were to be played and were not, what could not be played; ``ok`` when none."""
     return json_answer(request.app[HOUSE].verdict())
 
 
