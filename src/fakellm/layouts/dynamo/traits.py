@@ -46,8 +46,8 @@ _SCORED = "the change that gives Responses their scores, read from its descripti
 _COMMON = (
     "vLLM's and SGLang's flags (return_token_ids, ...) and every unknown member are refused with 400; prompt ids come "
     "on the finish chunk alone; score entries have a token_id of their own, the end token is one with an empty token "
-    "and null bytes; n > 1 is answered with one choice; Responses take include and top_logprobs and tell no scores; errors "
-    "are flat (message, type, code)"
+    "and null bytes; n > 1 is answered with one choice; Responses take include and top_logprobs and tell no scores; "
+    "errors are flat (message, type, code)"
 )
 
 ALL: tuple[Traits, ...] = (
