@@ -182,6 +182,14 @@ def response_format(version: Version) -> Kind:
     return nullable(either(model(plain), model(Model("LegacyStructuralTagResponseFormat", tagged)), model(tags)))
 
 
+def grammar_of(form: Any) -> dict[str, str]:
+    """The sampling parameter that an output format becomes: which one, and that it is there."""
+    kind = members(form).get("type")
+    if kind in ("json_schema", "json_object"):
+        return {"json_schema": "{}"}
+    return {"structural_tag": "{}"} if kind == "structural_tag" else {}
+
+
 def with_rank(values: Members) -> Members:
     """An old name of the rank is read as the new one."""
     if values.get("data_parallel_rank") is not None and values.get("routed_dp_rank") is None:

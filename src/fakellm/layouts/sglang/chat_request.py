@@ -9,6 +9,7 @@ from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
 from .answers import Refusal
+from .body_parts import grammar_of
 from .call import Call
 from .chat_body import NOT_ASKED
 from .engine_rules import Engine
@@ -63,6 +64,7 @@ def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, 
             if values[name]:
                 raise Refusal(sentence, kind="BadRequest")
     prompt = _prompt(values, route, engine)
+    _check_forced(values, engine)
     call = _call(values, route, prompt, engine)
     item = call.items[0]
     return Ask(
@@ -84,9 +86,10 @@ def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, 
     )
 
 
-def tools_of(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def tools_of(values: Mapping[str, Any], engine: Engine) -> list[Mapping[str, Any]]:
     """The request's tools and those that its messages bring."""
-    return [*(values["tools"] or ()), *_message_tools(values)]
+    brought = _message_tools(values) if engine.traits.has(Trait.MESSAGE_TOOLS) else ()
+    return [*(values["tools"] or ()), *brought]
 
 
 def _message_tools(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -99,7 +102,8 @@ def _check(values: Mapping[str, Any], engine: Engine) -> None:
     settings = engine.settings
     if not values["messages"]:
         raise Refusal("Messages cannot be empty.")
-    if "chat_template" in members(values["chat_template_kwargs"]) and not settings.trust_request_template:
+    brought = "chat_template" in members(values["chat_template_kwargs"])
+    if brought and not settings.trust_request_template and engine.traits.has(Trait.TEMPLATE_REFUSED):
         raise Refusal(
             "Request-supplied chat_template is not allowed. Start the server with --trust-request-chat-template to "
             "permit it."
@@ -107,8 +111,9 @@ def _check(values: Mapping[str, Any], engine: Engine) -> None:
     for name in ("return_sampling_mask", "return_flat_raw_output_top_logprobs"):
         if values[name] and not values["return_meta_info"]:
             raise Refusal(f"{name} requires return_meta_info=true.")
-    _check_media(values)
-    _check_tools(values)
+    if engine.traits.has(Trait.MEDIA_REFUSED):
+        _check_media(values)
+    _check_tools(values, engine)
     most = values["max_completion_tokens"] or values["max_tokens"]
     if most and settings.context_limited and most > settings.context_length and not settings.auto_truncate:
         raise Refusal(
@@ -116,7 +121,7 @@ def _check(values: Mapping[str, Any], engine: Engine) -> None:
             "completion tokens."
         )
     shape = members(values["response_format"])
-    if shape.get("type") == "json_schema" and not members(shape.get("json_schema")).get("schema"):
+    if shape.get("type") == "json_schema" and members(shape.get("json_schema")).get("schema") is None:
         raise Refusal("schema_ is required for json_schema response format request.")
 
 
@@ -127,8 +132,8 @@ def _check_media(values: Mapping[str, Any]) -> None:
                 raise Refusal(f"Model only supports text input; received unsupported content type '{part['type']}'.")
 
 
-def _check_tools(values: Mapping[str, Any]) -> None:
-    tools, choice = tools_of(values), values["tool_choice"]
+def _check_tools(values: Mapping[str, Any], engine: Engine) -> None:
+    tools, choice = tools_of(values, engine), values["tool_choice"]
     if choice == "required" and not tools:
         raise Refusal("Tools cannot be empty if tool choice is set to required.")
     if isinstance(choice, Mapping):
@@ -137,13 +142,30 @@ def _check_tools(values: Mapping[str, Any]) -> None:
         name = members(members(choice)["function"]).get("name")
         if not any(tool["function"]["name"] == name for tool in tools):
             raise Refusal(f"Tool '{name}' not found in tools list.")
+    names = [tool["function"]["name"] for tool in tools]
+    if len(tools) > len(values["tools"] or ()) and len(names) != len(set(names)):
+        raise Refusal("Tool names must be unique across request and message tools.")
+
+
+def _check_forced(values: Mapping[str, Any], engine: Engine) -> None:
+    """A forced tool choice is a grammar of its own."""
+    forced = values["tool_choice"] == "required" or isinstance(values["tool_choice"], Mapping)
+    shape = members(values["response_format"]).get("type")
+    if not forced or not engine.traits.has(Trait.FORCED_ALONE):
+        return
+    if values["regex"] or values["ebnf"] or shape in ("json_schema", "json_object", "structural_tag"):
+        raise Refusal(
+            "tool_choice 'required' or a named tool cannot be combined with response_format, regex, or ebnf: the "
+            "tool-call constraint and the output constraint cannot both be honored.",
+            kind="BadRequest",
+        )
 
 
 def _route(values: Mapping[str, Any], request: Request, engine: Engine) -> ChatRoute:
     settings, headers = engine.settings, request.headers
     has_ids = engine.traits.has(Trait.SGLEXT_IDS)
     told = {name: has_ids and (values[name] or headers.get(header) == "1") for name, header in _HEADERS.items()}
-    tools = tools_of(values)
+    tools = tools_of(values, engine)
     tool_path = settings.tool_call_parser is not None and bool(tools) and values["tool_choice"] != "none"
     reasoning_path = settings.reasoning_parser is not None and values["separate_reasoning"]
     variables = {**settings.chat_template_kwargs, **members(values["chat_template_kwargs"])}
@@ -215,11 +237,12 @@ def _call(values: Mapping[str, Any], route: ChatRoute, prompt: Prompt, engine: E
         "max_new_tokens": values["max_completion_tokens"] or values["max_tokens"],
         "min_new_tokens": values["min_tokens"],
         "skip_special_tokens": values["skip_special_tokens"]
-        and not (tools_of(values) and values["tool_choice"] != "none"),
+        and not (tools_of(values, engine) and values["tool_choice"] != "none"),
         "sampling_seed": values["seed"],
     }
     for name in _PARAMETERS:
         parameters[name] = values[name]
+    parameters |= grammar_of(values["response_format"])
     item = engine.item(
         prompt.token_ids,
         parameters,

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
 from .answers import Refusal
+from .body_parts import grammar_of
 from .call import Call, Item
 from .completions_body import NOT_ASKED
 from .engine_rules import Engine
@@ -113,6 +114,7 @@ def _item(values: Mapping[str, Any], source: Any, engine: Engine) -> Item:
         "max_new_tokens": values["max_tokens"],
         "min_new_tokens": values["min_tokens"],
         "sampling_seed": values["seed"],
+        **grammar_of(values["response_format"]),
     }
     return engine.item(
         engine.encode(source) if isinstance(source, str) else source,

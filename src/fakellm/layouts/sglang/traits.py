@@ -71,6 +71,10 @@ class Trait(Enum):
     FLAT_TOPS = _since(15, "return_flat_raw_top_logprobs")
 
     # OpenAI routes
+    MEDIA_REFUSED = _since(17, "a text model refuses images, videos and audio")
+    TEMPLATE_REFUSED = _since(21, "a chat template in the request is refused")
+    MESSAGE_TOOLS = _since(17, "tools in messages count; names must be unique")
+    FORCED_ALONE = _since(18, "a forced tool choice refuses another grammar beside it")
     TOOLS_FLAT = _until(9, "templates get bare functions as tools")
     CHAT_PROMPT_IDS = _since(13, "chat return_prompt_token_ids, return_meta_info and input_ids")
     RETURN_TOKEN_IDS = _since(17, "return_token_ids on chat and completions")

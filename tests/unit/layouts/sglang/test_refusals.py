@@ -217,3 +217,66 @@ class TestOpenAIRoutes:
         request = Request("POST", "/v1/chat/completions", {}, {"content-type": "application/json"}, b'{"a": }')
         answer = server(version).answer(request)
         assert words in body_of(answer).decode()
+
+
+class TestChatChecks:
+    TOOL: dict[str, Any] = {"type": "function", "function": {"name": "clock", "parameters": {"type": "object"}}}
+    SCHEMA: dict[str, Any] = {"type": "json_schema", "json_schema": {"name": "t", "schema": {"type": "object"}}}
+
+    @pytest.mark.parametrize(
+        ("version", "more", "words"),
+        [
+            (NEWEST, {"messages": []}, "Messages cannot be empty."),
+            (NEWEST, {"tool_choice": "required"}, "Tools cannot be empty if tool choice is set to required."),
+            (NEWEST, {"chat_template_kwargs": {"chat_template": "x"}}, "Request-supplied chat_template is not allowed"),
+            (NEWEST, {"return_sampling_mask": True}, "return_sampling_mask requires return_meta_info=true."),
+            (
+                NEWEST,
+                {"regex": "a", "ebnf": "b"},
+                "Only one of json_schema, regex, ebnf, or structural_tag can be set.",
+            ),
+            (NEWEST, {"regex": "a", "response_format": SCHEMA}, "Only one of json_schema"),
+            ("0.5.12", {"regex": "a", "response_format": SCHEMA}, "Only one of regex, json_schema, or ebnf"),
+            (NEWEST, {"response_format": {"type": "json_schema"}}, "schema_ is required"),
+            (NEWEST, {"logit_bias": {"x": 1}}, "invalid literal for int()"),
+        ],
+    )
+    def test_what_is_refused_in_which_words(self, version: str, more: dict[str, Any], words: str) -> None:
+        assert words in told(server(version), chat(**more), status=400)["message"]
+
+    def test_a_named_tool_must_be_there(self) -> None:
+        choice = {"type": "function", "function": {"name": "weather"}}
+        refused = told(server(), chat(tools=[self.TOOL], tool_choice=choice), status=400)
+        assert "Tool 'weather' not found in tools list." == refused["message"]
+
+    @pytest.mark.parametrize(("version", "refused"), [("0.5.17", False), ("0.5.18", True), (NEWEST, True)])
+    def test_a_forced_tool_and_a_grammar(self, version: str, refused: bool) -> None:
+        asked = chat(tools=[self.TOOL], tool_choice="required", response_format=self.SCHEMA)
+        assert (400 if refused else 200) == server(version, says=SAYS).answer(asked).wire.status
+
+    @pytest.mark.parametrize(("version", "refused"), [("0.5.13", False), ("0.5.17", True)])
+    def test_images_for_a_text_model(self, version: str, refused: bool) -> None:
+        part = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+        body = {"model": "tiny", "messages": [{"role": "user", "content": [part]}]}
+        answer = server(version, says=SAYS).answer(post("/v1/chat/completions", body))
+        assert (400 if refused else 200) == answer.wire.status
+
+    def test_tools_of_messages_count(self) -> None:
+        spoken_to = [{"role": "system", "content": "x", "tools": [self.TOOL]}, {"role": "user", "content": "Hi"}]
+        body = {"model": "tiny", "messages": spoken_to, "tools": [self.TOOL]}
+        refused = told(server(), post("/v1/chat/completions", body), status=400)
+        assert "Tool names must be unique across request and message tools." == refused["message"]
+
+
+class TestPatterns:
+    def test_a_pattern_that_is_none_breaks_the_server(self) -> None:
+        answer = server(says=SAYS).answer(generate(stop_regex="("))
+        assert (500, b"Internal Server Error") == (answer.wire.status, body_of(answer))
+        assert "unterminated subpattern" in told(server(), chat(stop_regex="("), status=500)["message"]
+
+    @pytest.mark.parametrize(("version", "status"), [("0.5.10", 500), ("0.5.12", 200)])
+    def test_null_parameters(self, version: str, status: int) -> None:
+        assert status == server(version, says=SAYS).answer(generate(temperature=None)).wire.status
+
+    def test_top_k_does_not_matter_without_temperature(self) -> None:
+        told(server(says=SAYS), generate(temperature=0, top_k=0))
