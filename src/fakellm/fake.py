@@ -16,7 +16,8 @@ import orjson
 from .ask import Request
 from .journal import Exchange, Journal
 from .message import Wire
-from .stage import Answer, Stage, problem_wire
+from .problem import problem_wire
+from .stage import Answer, Stage
 
 SCENARIO_HEADER = "x-fakellm-scenario"
 

@@ -10,7 +10,6 @@ the clock it is handed. No sockets, no threads: the server and the fidelity tool
 from __future__ import annotations
 
 import hashlib
-import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from .layouts.base import Context, Counting, Layout, Served, Station
 from .message import Frame, Rendering, Wire
 from .pacing import dribbled
 from .plan import ROOMY_TOKENS, Marks, Plan, PromptWords, make_plan
+from .problem import breakdown, problem_wire
 from .timing import Dribble
 from .tokenizer import Tokenizer
 from .told import Told
@@ -174,7 +174,7 @@ class Stage:
         except FakellmError as problem:
             return Answer(problem_wire(500, str(problem), "fakellm_error"), problem=str(problem))
         except Exception as broken:  # noqa: BLE001 - a defect of ours is told and journalled, never a traceback
-            words = _breakdown(broken)
+            words = breakdown(broken)
             return Answer(problem_wire(500, words, "fakellm_defect"), problem=words)
 
     def _answer(self, request: Request) -> Answer:
@@ -337,13 +337,6 @@ class Stage:
         return digest.digest()
 
 
-def _breakdown(broken: Exception) -> str:
-    """A defect of ours in one line: what, and where in the code."""
-    place = traceback.extract_tb(broken.__traceback__)[-1]
-    name = place.filename.replace("\\", "/").rpartition("/")[2]
-    return f"fakellm broke down: {type(broken).__name__}: {broken} ({name}:{place.lineno}); please report this"
-
-
 def whole_when_done(rendering: Rendering, played: Played) -> Rendering:
     """A whole answer leaves when its last step is due (a queued one, which the caller polls for, at once)."""
     if rendering.stream or played.reply.timing is None or played.heard.body.get("background"):
@@ -390,17 +383,3 @@ _PASSING_HEADERS = frozenset(
 def _plain_wire(rendering: Rendering) -> Wire:
     frames: tuple[Frame, ...] = wire.frames(rendering)
     return Wire(rendering.status, rendering.headers, frames, rendering.stream, rendering.cut)
-
-
-def problem_wire(status: int, problem: Any, kind: str | None) -> Wire:
-    """An answer of fakellm's own: ``{"fakellm": {...}}``, which no vendor has, beside an OpenAI-like error."""
-    body = (
-        problem
-        if not isinstance(problem, str)
-        else {
-            "error": {"message": problem, "type": kind, "param": None, "code": status},
-            "fakellm": {"problem": problem},
-        }
-    )
-    headers = (("content-type", "application/json"), ("x-fakellm", "problem"))
-    return Wire(status, headers, (Frame(wire.dumps(body)),))

@@ -15,7 +15,7 @@ LAYERS = [
     {"ask", "detokenizer", "context"},
     {"told", "emission"},
     {"layouts.base"},
-    {"plan", "pacing"},
+    {"plan", "pacing", "problem"},
     {"layouts"},
     {"reading", "scenario"},
     {"faults"},

@@ -14,7 +14,7 @@ from aiohttp import web
 from ..ask import Request
 from ..fake import Fake
 from ..message import Wire
-from ..stage import problem_wire
+from ..problem import problem_wire
 from .send import Gone, send
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
@@ -63,7 +63,7 @@ async def handle(request: web.Request) -> web.StreamResponse:
         limit = request.app._client_max_size  # pyright: ignore[reportPrivateUsage]
         return _plain(problem_wire(413, f"the body is larger than {limit} bytes", "body_too_large"))
     if fake.in_flight >= request.app[MAX_IN_FLIGHT]:
-        return _plain(_busy(fake.in_flight))
+        return _plain(busy_wire(fake.in_flight))
     answer, exchange = fake.answer(heard)
     try:
         response = await send(request, answer.wire, exchange)
@@ -83,7 +83,8 @@ async def handle(request: web.Request) -> web.StreamResponse:
     return response
 
 
-def _busy(in_flight: int) -> Wire:
+def busy_wire(in_flight: int) -> Wire:
+    """The answer to one request too many."""
     wire = problem_wire(429, f"{in_flight} requests are in flight, which is as many as this server takes", "overloaded")
     return replace(wire, headers=(*wire.headers, ("retry-after", "1")))
 

@@ -13,7 +13,8 @@ from ..ask import Request
 from ..fake import Fake
 from ..house import House
 from ..journal import Exchange
-from ..stage import Answer, problem_wire
+from ..problem import problem_wire
+from ..stage import Answer
 
 IDLE = "no test is using fakellm now: this request came before the fixture was set up, or after it was torn down"
 
