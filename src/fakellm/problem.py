@@ -1,4 +1,4 @@
-"""Answers of fakellm's own, which no vendor has: an address that names nothing, no reply, a scenario or code that breaks.
+"""Answers of fakellm's own, which no vendor has: an address that names nothing, no reply, code that breaks.
 
 They are shaped like an OpenAI error, so that clients show them, and say ``"fakellm": {...}`` beside it. Pure.
 """
