@@ -38,9 +38,15 @@ class Pump:
 
     async def play(self) -> None:
         """Until the last frame is written; raises ConnectionResetError when the peer goes away (``sent`` says when)."""
+        self.start()
+        await self.done
+
+    def start(self) -> None:
+        """Let the loop's ticker play it; ``done`` tells the end."""
         if self._frames:
             ticker_of(asyncio.get_running_loop()).add(self, self.due)
-            await self.done
+        else:
+            self.done.set_result(None)
 
     @property
     def due(self) -> float:

@@ -25,6 +25,8 @@ from ..errors import UsageError
 from ..house import House
 from .admin import add_admin
 from .app import MAX_BODY_BYTES, MAX_REQUESTS_IN_FLIGHT, make_app
+from .direct import MAX_BODY, Desk
+from .listen import BACKLOG, Listener
 
 DRAIN_SECONDS = 10.0
 
@@ -78,14 +80,16 @@ def url_of(host: str, bound: socket.socket) -> str:
 async def serving(
     house: House,
     bound: Bound = Bound(),
-    listener: socket.socket | None = None,
+    accepting: socket.socket | None = None,
     app: web.Application | None = None,
+    quick: bool = True,
 ) -> AsyncGenerator[Listening, None]:
     """A server for as long as the context lasts; on leaving, answers in flight get ``DRAIN_SECONDS`` to end.
 
-    ``listener``: a bound socket that is already there (workers share one); ``app``: what it serves, if not the usual.
+    ``accepting``: a bound socket that is already there (workers share one); ``app``: what it serves, if not the usual;
+    ``quick``: plain requests go straight to the house's fake (``direct.py``).
     """
-    main_socket = listener or bound_socket(bound.host, bound.port)
+    main_socket = accepting or bound_socket(bound.host, bound.port)
     admin_socket: socket.socket | None = None
     app = app or (
         make_app_with_admin(house, bound)
@@ -93,19 +97,27 @@ async def serving(
         else make_app(house.fake, max_body_bytes=bound.max_body_bytes, max_in_flight=bound.max_in_flight)
     )
     runners = [_runner(app)]
+    listener: Listener | None = None
     try:
         if bound.admin_port is not None:
             admin_socket = bound_socket(bound.host, bound.admin_port)
             admin_app = web.Application()
             add_admin(admin_app, house, bound.admin_token)
             runners.append(_runner(admin_app))
-        sockets = [main_socket] if admin_socket is None else [main_socket, admin_socket]
-        for runner, accepting in zip(runners, sockets, strict=True):
+        for runner in runners:
             await runner.setup()
-            await web.SockSite(runner, accepting, backlog=1024).start()
+        if admin_socket is not None:
+            await web.SockSite(runners[1], admin_socket, backlog=BACKLOG).start()
+        if quick:
+            listener = Listener(_desk(house, bound, runners[0]))
+            await listener.start(main_socket)
+        else:
+            await web.SockSite(runners[0], main_socket, backlog=BACKLOG).start()
         url = url_of(bound.host, main_socket)
         yield Listening(url, (url_of(bound.host, admin_socket) if admin_socket else url) + "/_fakellm")
     finally:
+        if listener is not None:
+            await listener.stop(DRAIN_SECONDS)
         for runner in runners:
             await runner.cleanup()
         for opened in (main_socket, admin_socket):
@@ -118,6 +130,12 @@ def make_app_with_admin(house: House, bound: Bound = Bound()) -> web.Application
     app = web.Application(client_max_size=bound.max_body_bytes)
     add_admin(app, house, bound.admin_token)
     return make_app(house.fake, into=app, max_in_flight=bound.max_in_flight)
+
+
+def _desk(house: House, bound: Bound, runner: web.AppRunner) -> Desk:
+    server = runner.server
+    assert server is not None
+    return Desk(house.fake, bound.max_in_flight, server, max_body=min(MAX_BODY, bound.max_body_bytes))
 
 
 def _runner(app: web.Application) -> web.AppRunner:

@@ -7,9 +7,7 @@ that does not fit, a stream without its end) is written to the transport by hand
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from http import HTTPStatus
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -17,6 +15,7 @@ from multidict import CIMultiDict
 from ..journal import Exchange
 from ..message import Frame, Wire
 from ..plan import coalesced
+from .heads import raw_lines
 from .pace import Pump
 
 
@@ -94,7 +93,7 @@ async def _raw(request: web.Request, wire: Wire, started: float) -> web.StreamRe
     response = web.StreamResponse(status=wire.status)
     if transport is None:
         raise Gone(0)
-    transport.write(_head(wire))
+    transport.write(raw_lines(wire.status, wire.headers))
     sent = 0
     for frame in _writes(wire):
         await _until(started, frame.due_ms)
@@ -104,21 +103,6 @@ async def _raw(request: web.Request, wire: Wire, started: float) -> web.StreamRe
         sent += len(frame.data)
     _hang_up(request)
     return response
-
-
-def _head(wire: Wire) -> bytes:
-    try:
-        phrase = HTTPStatus(wire.status).phrase
-    except ValueError:
-        phrase = "Unknown"
-    lines = [f"HTTP/1.1 {wire.status} {phrase}", *_head_lines(wire.headers), "connection: close", "", ""]
-    return "\r\n".join(lines).encode("latin-1", "replace")
-
-
-def _head_lines(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
-    for name, value in headers:
-        if name != "transfer-encoding":
-            yield f"{name}: {value}"
 
 
 def _hang_up(request: web.Request) -> None:

@@ -158,8 +158,8 @@ class _Supervisor:
         async def main() -> None:
             own = replace(self._bound, admin_token=self._token, admin_port=None)
             async with (
-                serving(house, own, listener=self._listener, app=app),
-                serving(house, own, listener=private),
+                serving(house, own, accepting=self._listener, app=app),
+                serving(house, own, accepting=private),
             ):
                 os.write(ready, READY)
                 await until_signal()
@@ -174,7 +174,7 @@ class _Supervisor:
         app = joined_app(self._house, urls, self._token, self._bound.admin_token)
 
         async def main() -> None:
-            async with serving(self._house, self._bound, listener=self._admin, app=app):
+            async with serving(self._house, self._bound, accepting=self._admin, app=app, quick=False):
                 os.write(ready, READY)
                 await until_signal()
 
