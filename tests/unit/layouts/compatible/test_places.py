@@ -28,7 +28,10 @@ WHOLE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         "choices[].message.generation_token_ids[]": ENDED,
         "choices[].message.generation_log_probs[]": ENDED_SCORES,
     }),
-    ("prime-rl", {"logprobs": True, "return_token_ids": True}, {"prompt_token_ids": PROMPT, "choices[].token_ids[]": ENDED}),
+    ("prime-rl", {"logprobs": True, "return_token_ids": True}, {
+        "prompt_token_ids": PROMPT,
+        "choices[].token_ids[]": ENDED,
+    }),
     ("tinker", {}, {
         "choices[].message.provider_specific_fields.prompt_token_ids[]": PROMPT,
         "choices[].message.provider_specific_fields.completion_token_ids[]": ENDED,

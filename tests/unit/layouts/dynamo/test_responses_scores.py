@@ -146,7 +146,7 @@ def test_an_answer_of_calls_alone_drops_its_scores() -> None:
     stream = events(sampled(call), tools=TOOLS)
 
     assert ["function_call"] == [item["type"] for item in final(stream)["output"]]
-    assert b"logprob\":" not in json.dumps(stream).encode()
+    assert b'logprob":' not in json.dumps(stream).encode()
 
 
 def test_the_variant_refuses_scores_together_with_tools() -> None:
