@@ -119,6 +119,11 @@ class TestStopStrings:
 
         assert ["", "", "a", "b", "cd"] == [step.text for step in answer.steps]
 
+    def test_an_engine_that_looks_holds_back_only_what_may_begin_a_stop(self) -> None:
+        answer = emitted(Choice((*spelled("abxyc"), END)), EngineRules(holds_prefix=True), stop=("xyz",))
+
+        assert ["a", "b", "", "", "xyc", ""] == [step.text for step in answer.steps]
+
     def test_included_stops_are_shown_and_nothing_is_held_back(self) -> None:
         answer = emitted(Choice((*spelled("ab."), END)), stop=("b.",), include_stop=True)
 

@@ -125,6 +125,13 @@ class TestIds:
         assert (261, 101, 204, 129) == load(write(tmp_path / "plain")).encode(text)
         assert (50, 50, 195, 169) == load(write(tmp_path / "qwen", config={"model_type": "qwen2"})).encode(text)
 
+    def test_a_server_that_reads_the_file_itself_splits_as_the_file_says(self, tmp_path: Path) -> None:
+        other, qwen = load(write(tmp_path / "other")), load(write(tmp_path / "qwen", config={"model_type": "qwen2"}))
+
+        assert (261,) == other.as_filed().encode("22") == qwen.as_filed().encode("22")
+        assert (50, 50) == qwen.encode("22")
+        assert qwen.special_ids == qwen.as_filed().special_ids
+
 
 class TestSentencepiece:
     def test_pieces_are_the_bytes_they_stand_for(self, tmp_path: Path) -> None:

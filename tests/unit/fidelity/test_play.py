@@ -157,6 +157,14 @@ def test_a_recording_without_the_truth_that_is_needed_is_told(members: dict[str,
         play(folder(one), one, RecordingStation)
 
 
+def test_a_server_error_without_a_truth_is_an_engine_that_failed() -> None:
+    station = RecordingStation()
+    one = exchange(status=500)
+    play(folder(one), one, lambda: station)
+
+    assert [choice.finish_reason for generation in station.generations for choice in generation.choices] == ["error"]
+
+
 class TestRequest:
     """The request as it was sent."""
 
