@@ -51,6 +51,14 @@ class RecordingDesk:
             self._told(numbered, read)
 
     def _write(self, taken: Taken) -> Read:
-        read = Read() if self._expert is None else self._expert.read(taken)
+        read = self._read(taken)
         self._appender.append(line_of(taken, read))
         return read
+
+    def _read(self, taken: Taken) -> Read:
+        if self._expert is None:
+            return Read()
+        try:
+            return self._expert.read(taken)
+        except Exception as broken:  # noqa: BLE001 - whatever a server sends, its bytes are written down
+            return Read(note=f"the truth could not be read: {type(broken).__name__}: {broken}")

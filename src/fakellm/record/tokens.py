@@ -50,8 +50,10 @@ def by_ids(
     return Sampled(ids, _aligned(tokenizer, ids, choice.token_texts or ()), "ids")
 
 
-def by_scores(tokenizer: Tokenizer, choice: CapturedChoice, *, ended: bool) -> Sampled | None:
-    """From the token texts beside the scores; None where one of them is no token of this tokenizer."""
+def by_scores(tokenizer: Tokenizer, choice: CapturedChoice, end: int | None, counted: int | None) -> Sampled | None:
+    """From the token texts beside the scores; None where one of them is no token of this tokenizer, or where the server
+    ``counted`` other tokens too (reasoning and tools may have none). ``end``: the token that ended the answer, which
+    some servers leave out."""
     texts = choice.token_texts
     if not texts or choice.logprobs is None or len(texts) != len(choice.logprobs):
         return None
@@ -60,15 +62,15 @@ def by_scores(tokenizer: Tokenizer, choice: CapturedChoice, *, ended: bool) -> S
     if len(known) != len(ids):
         return None
     places: tuple[int | None, ...] = tuple(range(len(known)))
-    if ended and tokenizer.eos_ids and known[-1:] != tokenizer.eos_ids[:1]:
-        return Sampled((*known, tokenizer.eos_ids[0]), (*places, None), "scores")
-    return Sampled(known, places, "scores")
+    if end is not None and known[-1:] != (end,) and counted in (None, len(known) + 1):
+        return Sampled((*known, end), (*places, None), "scores")
+    return Sampled(known, places, "scores") if counted in (None, len(known)) else None
 
 
-def by_text(tokenizer: Tokenizer, choice: CapturedChoice, detail: Detail, *, ended: bool) -> Sampled:
+def by_text(tokenizer: Tokenizer, choice: CapturedChoice, detail: Detail, last: int | None) -> Sampled:
     """From the text, tokenised anew: piece by piece where it came in pieces, so that each keeps its delivery."""
     pieces = [tokenizer.encode(text) for text in (detail.texts or (choice.text or "",)) if text]
-    end = tokenizer.eos_ids[:1] if ended else ()
+    end = () if last is None else (last,)
     ids = tuple(one for piece in pieces for one in piece) + end
     steps = (*map(len, pieces), *(1 for _ in end)) if detail.texts else ()
     return Sampled(ids, (None,) * len(ids), "text", steps)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ask import Ask
-from ..capture import CapturedChoice
+from ..capture import Capture, CapturedChoice
 from ..context import FixedContext
 from ..errors import FakellmError
 from ..generation import Choice, Generation
@@ -85,7 +85,7 @@ class Expert:
 
     def _truths(self, ask: Ask, reader: Reader, taken: Taken, read: Read) -> Read:
         sent = reader.as_sent()
-        choices = sent.by_index()
+        choices = tuple(_without_echo(one, ask) for one in sent.by_index())
         if ask.api == "responses" and ask.stream:
             choices = tuple(self._with_whole(one, taken) for one in choices)
         if len(choices) != len(ask.prompts) * ask.n:
@@ -96,11 +96,13 @@ class Expert:
         for number, prompt in enumerate(ask.prompts):
             mine = choices[number * ask.n : (number + 1) * ask.n]
             asked = replace(ask, prompts=(prompt,))
-            counted = (sent.usage or {}).get("completion_tokens") if len(choices) == 1 else None
+            counted = _counted(sent) if len(choices) == 1 else None
             sampled = [self._sampled(one, details.get(one.index, PLAIN), asked, counted) for one in mine]
             if None in sampled:
                 return replace(read, note="the answer shows no ids: record with --ask-ids")
             known = [one for one in sampled if one is not None]
+            if counted is not None and "ids" == known[0].source and counted > len(known[0].ids) and taken.ending != CUT:
+                return replace(read, note=f"the answer shows {len(known[0].ids)} of {counted} tokens")
             made = tuple(
                 self._choice(choice, one, details.get(choice.index, PLAIN), ask)
                 for choice, one in zip(mine, known, strict=True)
@@ -126,15 +128,21 @@ class Expert:
         return choice
 
     def _sampled(self, choice: CapturedChoice, detail: Detail, ask: Ask, counted: int | None) -> Sampled | None:
-        """The ids of a choice: from the wire, else from the texts beside its scores, else from its text."""
+        """The ids of a choice: from the wire, else from the texts beside its scores, else from its text. ``counted``:
+        tokens as the server counted them, where it counted this choice alone."""
         if choice.completion_token_ids is not None or detail.entry_ids is not None:
             prompt = choice.prompt_token_ids or ask.prompts[0].token_ids
             return by_ids(self.tokenizer, choice, detail, prompt, counted)
-        ended = ENGINE_WORDS.get(str(choice.finish_reason)) == "stop"
-        sampled = by_scores(self.tokenizer, choice, ended=ended)
+        end = self._end(ask) if ENGINE_WORDS.get(str(choice.finish_reason)) == "stop" else None
+        sampled = by_scores(self.tokenizer, choice, end, counted)
         if sampled is None and choice.text is not None and not ask.tools:
-            sampled = by_text(self.tokenizer, choice, detail if ask.stream else PLAIN, ended=ended)
+            sampled = by_text(self.tokenizer, choice, detail if ask.stream else PLAIN, end)
         return sampled
+
+    def _end(self, ask: Ask) -> int | None:
+        """The token that ends an answer and shows in no text: a stop id, where the request names just one, else eos."""
+        stops, eos = ask.sampling.stop_token_ids, self.tokenizer.eos_ids
+        return stops[0] if len(stops) == 1 else eos[0] if eos and not ask.sampling.stop else None
 
     def _choice(self, choice: CapturedChoice, sampled: Sampled, detail: Detail, ask: Ask) -> Choice:
         tokens = tuple(
@@ -155,7 +163,7 @@ class Expert:
         ids = prompt if first.prompt_token_ids is None else first.prompt_token_ids
         own = detail.prompt_scores or ()
         scores = first.prompt_logprobs or ((None,) * len(own) if own else None)
-        versions = set(first.weight_versions or ())
+        versions = {one for one in first.weight_versions or () if isinstance(one, str)}
         return Generation(
             prompt_token_ids=tuple(ids),
             choices=choices,
@@ -167,6 +175,32 @@ class Expert:
             ),
             weight_version=versions.pop() if len(versions) == 1 else None,
         )
+
+
+def _counted(sent: Capture) -> int | None:
+    usage = sent.usage or {}
+    return usage.get("completion_tokens", usage.get("output_tokens"))
+
+
+def _without_echo(choice: CapturedChoice, ask: Ask) -> CapturedChoice:
+    """A choice whose scores and text begin with the prompt, without it."""
+    prompt = ask.prompts[0] if len(ask.prompts) == 1 else None
+    if not ask.wants.echo or prompt is None:
+        return choice
+    scores = choice.logprobs or ()
+    ids = choice.completion_token_ids
+    over = len(scores) - len(ids) if ids is not None else len(prompt.token_ids)
+    over = max(min(over, len(scores)), 0)
+    text = choice.text
+    if text is not None and prompt.text is not None:
+        text = text.removeprefix(prompt.text)
+    return replace(
+        choice,
+        logprobs=scores[over:] or None,
+        top_logprobs=(choice.top_logprobs or ())[over:] or None,
+        token_texts=(choice.token_texts or ())[over:] or None,
+        text=text,
+    )
 
 
 def _at(values: tuple[Any, ...] | None, place: int | None) -> Any:
