@@ -69,6 +69,8 @@ def with_another_truth(folder: Folder) -> list[Exchange]:
 def wrong(folder: Folder, exchange: Exchange, replayed: Replayed) -> Iterator[str]:
     response = RecordedResponse(replayed.status, dict(replayed.headers), replayed.body)
     for api, stream, kind, value in classified(replace(exchange, response=response)):
+        if folder.server.layout.startswith("dynamo") and value.get("status") == "incomplete":
+            continue  # no Dynamo response was captured that its limit cut short
         for found in violations(folder.server.layout, api, value, stream=stream, kind=kind):
             yield f"{exchange.name} ({api}, {kind}): {found}"
 
