@@ -47,7 +47,7 @@ class Install(BaseModel):
 
 class RunModel(BaseModel):
     """One run of the suite, one row of the matrix. ``options`` go to the command line as they are. ``untested``: check
-    -> why this software leaves nothing for it to judge; any other requirement that stays untested is red."""
+    -> why this software leaves nothing for it to judge (``*``: for any); any other that stays untested is red."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,7 +1,6 @@
 """Adapter for the traces of rllm-model-gateway: what it recorded of a call that went through it.
 
-The gateway runs in this process on a loopback port, one per call because its workers are fixed when it starts. The call
-goes through ``/sessions/S/v1/...``, the capture is read off ``/sessions/S/traces``; a trace knows one choice only.
+The gateway runs in this process on a loopback port, with the fake as its only worker. The call goes through ``/sessions/S/v1/...``, the capture is read off ``/sessions/S/traces``; a trace knows one choice only.
 """
 
 from __future__ import annotations
@@ -9,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
+import uuid
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import httpx
 import uvicorn
-from rllm_model_gateway.models import GatewayConfig, WorkerConfig
+from rllm_model_gateway.models import GatewayConfig
 from rllm_model_gateway.server import create_app
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -35,28 +35,43 @@ class Refused(Exception):
     """The gateway answered with an error status."""
 
 
-async def run(message: Message) -> Answer:
-    worker = WorkerConfig(url=message["root_url"], api_path="/v1")
-    config = GatewayConfig(store_worker="memory", sync_traces=True, health_check_interval=3600, workers=[worker])
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(create_app(config), log_level="error", lifespan="on"))
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
-        try:
-            while not server.started and not serving.done():
+class Gateway:
+    """The one gateway of this process; it starts with the first call. A worker is added for each call and taken out."""
+
+    url: str | None = None
+
+    async def started(self) -> str:
+        if self.url is None:
+            listening = socket.socket()
+            listening.bind(("127.0.0.1", 0))
+            config = GatewayConfig(store_worker="memory", sync_traces=True, health_check_interval=3600)
+            server = uvicorn.Server(uvicorn.Config(create_app(config), log_level="error", lifespan="on"))
+            self.serving = asyncio.create_task(server.serve(sockets=[listening]))
+            while not server.started:
                 await asyncio.sleep(0.005)
-            return await through(f"http://127.0.0.1:{listening.getsockname()[1]}/sessions/s", message)
-        finally:
-            server.should_exit = True
-            await serving
+            self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        return self.url
 
 
-async def through(session: str, message: Message) -> Answer:
+GATEWAY = Gateway()
+
+
+async def run(message: Message) -> Answer:
+    gateway = await GATEWAY.started()
     async with httpx.AsyncClient(timeout=message["deadline_ms"] / 1000) as client:
-        answer = await client.post(f"{session}/v1/chat/completions", json=message["request"])
-        if answer.status_code >= 400:
-            raise Refused(f"{answer.status_code}: {answer.text[:200]}")
-        traces: Any = (await client.get(f"{session}/traces")).json()
+        worker = {"url": message["root_url"], "api_path": "/v1"}
+        added = (await client.post(f"{gateway}/admin/workers", json=worker)).json()
+        try:
+            return await through(client, f"{gateway}/sessions/s{uuid.uuid4().hex}", message)
+        finally:
+            await client.delete(f"{gateway}/admin/workers/{added['worker_id']}")
+
+
+async def through(client: httpx.AsyncClient, session: str, message: Message) -> Answer:
+    answer = await client.post(f"{session}/v1/chat/completions", json=message["request"])
+    if answer.status_code >= 400:
+        raise Refused(f"{answer.status_code}: {answer.text[:200]}")
+    traces: Any = (await client.get(f"{session}/traces")).json()
     rows = traces if isinstance(traces, list) else traces["traces"]
     return captured([read(trace) for trace in rows])
 
