@@ -1,8 +1,8 @@
 """Adapter for lm-eval: the payload and the ``parse_logprobs`` of ``local-completions``, which scores by echo.
 
-It gives the sum of the scores from a position on, never single ones. So each prompt token is scored as a continuation of
-its own: the lists are handed over up to that token, as they stand when the prompt ends there. What it makes the server
-generate it drops, and it sends a payload of its own making (max_tokens 1, temperature 0, no flag for ids).
+It gives the sum of the scores from a position on, never single ones. So each prompt token is scored as a continuation
+of its own: the lists are handed over up to that token, as they stand when the prompt ends there. What it makes the
+server generate it drops, and it sends a payload of its own making (max_tokens 1, temperature 0, no flag for ids).
 """
 
 from __future__ import annotations

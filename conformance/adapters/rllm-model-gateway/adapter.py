@@ -1,6 +1,7 @@
 """Adapter for the traces of rllm-model-gateway: what it recorded of a call that went through it.
 
-The gateway runs in this process on a loopback port, with the fake as its only worker. The call goes through ``/sessions/S/v1/...``, the capture is read off ``/sessions/S/traces``; a trace knows one choice only.
+The gateway runs in this process on a loopback port, with the fake as its only worker. The call goes through
+``/sessions/S/v1/...``, the capture is read off ``/sessions/S/traces``; a trace knows one choice only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Starts the litellm proxy on loopback: ``python start.py UPSTREAM PORT PROVIDER``; the model ``conform`` goes upstream.
+"""Starts the litellm proxy on loopback: ``python start.py UPSTREAM PORT PROVIDER``, with one model, ``conform``.
 
 The configuration lies in a temporary folder that goes away with the proxy. No key, no telemetry, no price list.
 """

@@ -1,4 +1,4 @@
-"""Starts rllm-model-gateway on loopback: ``python start.py UPSTREAM PORT``; clients use ``/v1`` as without a session."""
+"""Starts rllm-model-gateway on loopback: ``python start.py UPSTREAM PORT``; without a session clients use ``/v1``."""
 
 from __future__ import annotations
 
