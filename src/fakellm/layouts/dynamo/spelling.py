@@ -37,7 +37,7 @@ class Spelling:
             id=token.id,
             token=text,
             bytes=tuple(text.encode()) or None,
-            logprob=token.logprob,
+            logprob=_told(token.logprob, ask.api),
             rank=token.rank,
             top=tuple(self._alternative(one, ask) for one in token.top[: ask.wants.top_logprobs]),
         )
@@ -61,6 +61,13 @@ class Spelling:
         if token_id not in self._texts:
             self._texts[token_id] = self._tokenizer.piece(token_id).decode("utf-8", "replace")
         return self._texts[token_id]
+
+
+def _told(logprob: float, api: str) -> float | None:
+    """The sampled token's score as its route writes it, so that what is told is what stands on the wire."""
+    if api == "generate":
+        return logprob
+    return widened(logprob) if api == "tito" else narrowed(logprob)
 
 
 def widened(logprob: float | None) -> float | None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from fakellm.ask import Request
-from support.stages import EOS, TOKENIZER, Spoken, body_of, chat, post, spoken, stage
+from fakellm.generation import Choice
+from support.stages import EOS, TOKENIZER, Spoken, body_of, chat, post, spoken, stage, token
 
 HELLO = TOKENIZER.encode("Hello you")
 PROMPT = [4090, 2417, 10, 3272, 4091, 10, 4090, 3615, 10]
@@ -152,3 +153,24 @@ def test_token_in_token_out_tells_tokens_by_id() -> None:
 
     assert choice["token_ids"] == [*HELLO, EOS]
     assert [entry["token"] for entry in choice["logprobs"]["content"]] == [f"token_id:{one}" for one in [*HELLO, EOS]]
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "options"),
+    [
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi"}], "logprobs": True}, ()),
+        ("/v1/completions", {"prompt": "Hi", "logprobs": 1}, ()),
+        ("/inference/v1/generate", {"token_ids": [1], "sampling_params": {"logprobs": 0}}, ("--native-routes",)),
+    ],
+    ids=["chat", "completions", "tito"],
+)
+def test_what_was_told_is_exactly_what_stands_on_the_wire(
+    path: str, more: dict[str, Any], options: tuple[str, ...]
+) -> None:
+    choice = Choice((token(HELLO[0], -0.1234567), token(EOS, -0.3)), finish_reason="stop")
+    answer = stage(Spoken(choice), "dynamo-1.6.1", *options).answer(post(path, {"model": "tiny", **more}))
+    played, body = answer.behind(), json.loads(body_of(answer))["choices"][0]["logprobs"]
+    assert played is not None
+    told = [score.logprob for score in played.told.choices[0].scores or () if score is not None]
+
+    assert told == body.get("token_logprobs", [entry["logprob"] for entry in body.get("content", [])])
