@@ -33,20 +33,26 @@ class Engine:
             "model": NAME,
             "prompt": request["token_ids"],
             "stream": True,
-            "nvext": {"extra_fields": ["completion_token_ids"]},
+            "stream_options": {"include_usage": True},
+            "nvext": {"extra_fields": ["completion_token_ids", "prompt_token_ids"]},
         }
-        limit = (request.get("stop_conditions") or {}).get("max_tokens")
-        if limit is not None:
-            body["max_tokens"] = limit
+        ends = request.get("stop_conditions") or {}
+        body |= {name: ends[name] for name in ("max_tokens", "stop") if ends.get(name) is not None}
         if count is not None:
             body["logprobs"] = min(int(count), 5)
-        over = False
+        last: dict[str, Any] | None = None
         async for chunk in chunks(body):
+            if last is not None and chunk.get("usage"):
+                last["completion_usage"] = chunk["usage"]
             for choice in chunk.get("choices") or ():
-                over = over or choice.get("finish_reason") is not None
-                yield step(chunk, choice, count)
-        if not over:
+                made = step(chunk, choice, count)
+                if "finish_reason" in made:
+                    last = made
+                else:
+                    yield made
+        if last is None:
             raise RuntimeError("the upstream broke off")
+        yield last
 
 
 async def chunks(body: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
@@ -71,20 +77,21 @@ def step(chunk: dict[str, Any], choice: dict[str, Any], count: int | None) -> di
     if count is not None and scores.get("token_logprobs"):
         made["log_probs"] = scores["token_logprobs"]
         if count:
-            made["top_logprobs"] = [candidates(top) for top in scores.get("top_logprobs") or ()]
+            told = zip(ids, scores.get("tokens") or (), scores.get("top_logprobs") or (), strict=False)
+            made["top_logprobs"] = [candidates(*position) for position in told]
     if choice.get("finish_reason") is not None:
         made["finish_reason"] = choice["finish_reason"]
     return made
 
 
-def candidates(top: dict[str, float] | None) -> list[dict[str, Any]]:
-    """Alternatives, whose ids are found by their text."""
-    ranked = sorted((top or {}).items(), key=lambda item: -item[1])
+def candidates(sampled: int, shown: str, top: dict[str, float] | None) -> list[dict[str, Any]]:
+    """Alternatives of one position. They come by their text: the sampled one's is known, the others are looked up."""
     made: list[dict[str, Any]] = []
-    for rank, (text, score) in enumerate(ranked, 1):
-        ids = TOKENIZER.encode(text, add_special_tokens=False).ids
+    for rank, (text, score) in enumerate(sorted((top or {}).items(), key=lambda item: -item[1]), 1):
+        ids = [sampled] if text == shown else TOKENIZER.encode(text, add_special_tokens=False).ids
         if len(ids) == 1:
-            made.append({"rank": rank, "token_id": ids[0], "token": text, "logprob": score})
+            token = TOKENIZER.decode(ids, skip_special_tokens=False)
+            made.append({"rank": rank, "token_id": ids[0], "token": token, "logprob": score})
     return made
 
 
