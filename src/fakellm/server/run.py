@@ -168,10 +168,13 @@ def run_forever(house: House, bound: Bound) -> None:
 def run_loop(main: Coroutine[Any, Any, None]) -> None:
     """Run a server's main coroutine on the fastest loop that is there.
 
-    What was loaded by now lives as long as the process: the collector need not look at it again and again.
+    What was loaded by now lives as long as the process: the collector need not look at it again and again. Nor need it
+    come every few requests (an answer to a new prompt makes hundreds of objects, none of them in a cycle): looking
+    after 20,000 instead of 700 took a sixth off such an answer.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     with asyncio.Runner(loop_factory=_fast_loop()) as runner:
         runner.run(main)
 

@@ -7,6 +7,7 @@ few hundred prompts over and over. This module must not know files, vendors or w
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -82,7 +83,7 @@ class TableTokenizer:
         self._library_encode = encode
         self._encode_as_filed = encode_as_filed
         self._remembered_encode = lru_cache(maxsize=REMEMBERED)(self._encode)
-        self._remembered_render = lru_cache(maxsize=REMEMBERED)(self._render_key)
+        self._rendered: OrderedDict[tuple[str, bytes, tuple[bool, bool]], str] = OrderedDict()
         self._ids_of_pieces: dict[bytes, int] | None = None
 
     def __repr__(self) -> str:
@@ -174,11 +175,19 @@ class TableTokenizer:
         if chat_template.is_timeless(source):
             key = _json_key(request)
             if key is not None:
-                return self._remembered_render(source, key, flags)
+                return self._remembered(source, request, flags, key)
         return self._render(source, request, flags)
 
-    def _render_key(self, source: str, key: bytes, flags: tuple[bool, bool]) -> str:
-        return self._render(source, orjson.loads(key), flags)
+    def _remembered(self, source: str, request: Mapping[str, Any], flags: tuple[bool, bool], key: bytes) -> str:
+        place = (source, key, flags)
+        text = self._rendered.get(place)
+        if text is None:
+            text = self._rendered[place] = self._render(source, request, flags)
+            if len(self._rendered) > REMEMBERED:
+                self._rendered.popitem(last=False)
+        else:
+            self._rendered.move_to_end(place)
+        return text
 
     def _render(self, source: str, request: Mapping[str, Any], flags: tuple[bool, bool]) -> str:
         from . import chat_template
