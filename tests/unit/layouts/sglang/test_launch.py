@@ -109,4 +109,5 @@ class TestAccessors:
         table = find("sglang-0.5.3").layout.accessors
         lossy = {(api, stream, row.value) for (api, stream), rows in table.items() for row in rows if row.loss}
         ids = {("generate", stream, "completion_token_ids") for stream in (False, True)}
-        assert ids | {("chat", True, "logprobs"), ("chat", True, "top_logprobs")} == lossy
+        alternatives = {("chat", stream, "top_logprobs") for stream in (False, True)}
+        assert {*ids, *alternatives, ("chat", True, "logprobs")} == lossy
