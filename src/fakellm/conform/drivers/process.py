@@ -26,6 +26,8 @@ MAX_RESTARTS = 3
 MAX_PROBLEMS = 50
 """So many stray answers are a flood."""
 STDERR_LINES = 200
+CLOSED_STDOUT = 2.0
+"""Seconds that a process may live on after the end of its stdout; no answer can come from it any more."""
 
 
 class ProcessDriver:
@@ -55,6 +57,7 @@ class ProcessDriver:
         self._ended_by_us = False
         self._supports: Supports | None = None
         self._given_up: RunnerError | None = None
+        self._last_failure: RunnerError | None = None
         self._starting = asyncio.Lock()
 
     async def start(self) -> Supports:
@@ -78,12 +81,13 @@ class ProcessDriver:
         except TimeoutError:
             waited = errand.deadline_ms / 1000 + self.patience.answer
             await self._end()
-            raise RunnerError(
+            self._last_failure = RunnerError(
                 "no-answer",
                 f"the adapter gave no answer within {waited:g} s",
                 case=errand.case,
                 hint=self._last_words(),
-            ) from None
+            )
+            raise self._last_failure from None
         finally:
             self._pending.pop(errand.seq, None)
             self._answered.add(errand.seq)
@@ -125,10 +129,14 @@ class ProcessDriver:
                 except RunnerError as failure:
                     self._given_up = failure
             if self._given_up is None:
-                self._given_up = RunnerError(
-                    "early-exit", f"the adapter failed {self._restarts + 1} times and was not started again"
-                )
+                self._given_up = self._too_often()
             raise RunnerError(self._given_up.name, self._given_up.message, hint=self._last_words())
+
+    def _too_often(self) -> RunnerError:
+        """Named for what the adapter did last: a reader looks for that, not for our giving up."""
+        often = f"the adapter failed {self._restarts + 1} times and was not started again"
+        last = self._last_failure
+        return RunnerError("early-exit", often) if last is None else RunnerError(last.name, f"{often}: {last.message}")
 
     async def _spawn(self) -> None:
         await self._end()
@@ -163,11 +171,8 @@ class ProcessDriver:
             await self._end()
             raise
         if line is None:
-            code = await self._process.wait()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            raise RunnerError(
-                "early-exit", f"the adapter ended with {code} before it answered start", hint=self._last_words()
-            )
+            how = await self._ended(self._process)
+            raise RunnerError("early-exit", f"the adapter {how} before it answered start", hint=self._last_words())
         try:
             self._supports = read_started(line)
         except RunnerError:
@@ -213,8 +218,20 @@ class ProcessDriver:
             self._fail_pending(failure)
             self._kill(process)
             return
-        code = await process.wait()
-        self._fail_pending(RunnerError("early-exit", f"the adapter ended with {code}", hint=self._last_words()))
+        how = await self._ended(process)
+        self._fail_pending(RunnerError("early-exit", f"the adapter {how}", hint=self._last_words()))
+
+    async def _ended(self, process: Process) -> str:
+        """How a process whose stdout is at its end went; one that only closed it is ended here."""
+        try:
+            async with asyncio.timeout(CLOSED_STDOUT):
+                how = f"ended with {await process.wait()}"
+        except TimeoutError:
+            self._kill(process)
+            await process.wait()
+            how = "closed its stdout"
+        await asyncio.wait(self._tasks[:1], timeout=CLOSED_STDOUT)  # its last words; a child of its own may hold stderr
+        return how
 
     def _deliver(self, answer: AnswerModel, line: str) -> None:
         pending = self._pending.get(answer.seq)
@@ -233,6 +250,7 @@ class ProcessDriver:
 
     def _fail_pending(self, failure: RunnerError) -> None:
         open_ = [seq for seq, future in self._pending.items() if not future.done()]
+        self._last_failure = failure
         if not open_ and failure.name != "early-exit":
             self.problems.append(failure)
         for seq in open_:

@@ -214,3 +214,34 @@ async def test_an_adapter_that_always_dies_is_not_started_for_ever(tmp_path: Pat
     await driver.stop()
 
     assert "was not started again" in messages[-1]
+
+
+async def test_an_adapter_that_is_given_up_keeps_its_own_name(tmp_path: Path) -> None:
+    driver = adapter(tmp_path, "def work(m): print('hello', flush=True)")
+    await driver.start()
+
+    failures: list[RunnerError] = []
+    for seq in range(5):
+        with pytest.raises(RunnerError) as caught:
+            await driver.run(errand(seq))
+        failures.append(caught.value)
+    await driver.stop()
+
+    assert ["not-json"] * 5 == [failure.name for failure in failures]
+    assert "failed 4 times and was not started again: this line on stdout is not JSON" in failures[-1].message
+
+
+@pytest.mark.parametrize("when", ["hello", "work"])
+async def test_an_adapter_that_closes_its_stdout_and_lives_on_is_ended(tmp_path: Path, when: str) -> None:
+    driver = adapter(tmp_path, f"def {when}(*_): os.close(1); time.sleep(3600)", patience=Patience())
+
+    async def first_answer() -> None:
+        await driver.start()
+        await driver.run(errand())
+
+    with pytest.raises(RunnerError) as caught:
+        await first_answer()
+    await driver.stop()
+
+    assert "early-exit" == caught.value.name
+    assert "closed its stdout" in caught.value.message
