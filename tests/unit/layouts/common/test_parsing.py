@@ -10,7 +10,10 @@ from fakellm.told import Part
 CALL = '<tool_call>{"name": "add", "arguments": {"a":  1}}</tool_call>'
 
 
-def pushed(*texts: str, marks: Marks = Marks(), tools: bool = True) -> list[tuple[Part, ...]]:
+PLAIN = Marks()
+
+
+def pushed(*texts: str, marks: Marks = PLAIN, tools: bool = True) -> list[tuple[Part, ...]]:
     """The parts of each step; the last text finishes the answer."""
     parser = AnswerParser(marks, tools=tools)
     return [parser.push(text, finished=text is texts[-1]) for text in texts]
