@@ -1,11 +1,13 @@
 # make test   everything: lint, types, tests (installs into .venv first)
 # make demo   the main job on a fresh machine: a real client against the fake, with a verdict
 # make matrix real clients and gateways, judged and published; one of them: make matrix CLIENT=openai-python
+# make gateways  the gateways of the matrix alone
 # make selftest  the kill matrix: what each mutant client and gateway is caught by
 # make golden-vllm VERSION=0.32.0  capture a real vLLM's answers anew and compare the fake with them; MODEL=folder runs a
 #             real engine. Makes its own environment in .golden/: 4 GB and about 10 minutes the first time, then about 5
 # make docs   the manual as a site in site/, every link checked
 # make lint   ruff and pyright alone        make bench  benchmarks
+# make soak   fuzzed requests, minutes long  make audit  known holes in what is installed
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -14,7 +16,7 @@ BIN := $(VENV)/bin
 DEMO := .demo/venv
 PYTEST_ARGS ?= -n auto
 
-.PHONY: test demo lint types unit bench fidelity matrix golden-vllm docs clean
+.PHONY: test demo lint types unit bench soak audit fidelity matrix golden-vllm docs clean
 .DEFAULT_GOAL := test
 
 test: lint types unit
@@ -43,10 +45,23 @@ fidelity: $(VENV)/.installed
 	$(BIN)/fakellm fidelity
 
 bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/cost.py
+	$(BIN)/python benchmarks/bench_cost.py
+	$(BIN)/python benchmarks/bench_paced.py
+	$(BIN)/python benchmarks/bench_memory.py
+
+soak: $(VENV)/.installed
+	FAKELLM_EXAMPLES=20000 $(BIN)/python -m pytest -q tests/property/test_requests.py tests/unit/server/test_direct.py
+
+audit: $(VENV)/.installed
+	test -x .audit/bin/pip-audit || { $(PYTHON) -m venv .audit && .audit/bin/python -m pip install --quiet pip-audit; }
+	$(BIN)/python -m pip freeze --exclude-editable > .audit/installed.txt
+	.audit/bin/pip-audit --requirement .audit/installed.txt --disable-pip --no-deps
 
 matrix: $(VENV)/.installed
 	PYTHONPATH=tools $(BIN)/python -m matrix $(MATRIX_ARGS) $(CLIENT)
+
+gateways:
+	$(MAKE) matrix CLIENT="$(patsubst conformance/gateways/%/gateway.yaml,%,$(wildcard conformance/gateways/*/gateway.yaml))"
 
 golden-vllm: $(VENV)/.installed
 	@test -n "$(VERSION)" || { echo "which one? make golden-vllm VERSION=0.32.0 [MODEL=folder]" >&2; exit 1; }
@@ -74,4 +89,4 @@ demo: $(DEMO)/.installed
 	conformance/demo.sh $(DEMO)/bin
 
 clean:
-	rm -rf $(VENV) .demo .docs site docs/reference docs/generated report dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .demo .audit .docs site docs/reference docs/generated report dist .pytest_cache .ruff_cache .hypothesis
