@@ -41,9 +41,9 @@ class ClientTarget:
             hint = "give exactly one of: -- COMMAND, --adapter pkg.module:Name, --extract pkg.module:function"
             raise UsageError("no client was given" if not any(asked) else "more than one client was given", hint=hint)
         if self.adapter is not None:
-            return InProcessDriver.from_name(self.adapter)
+            return InProcessDriver.from_name(self.adapter, patience)
         if self.extract is not None:
-            return ExtractDriver.from_name(self.extract)
+            return ExtractDriver.from_name(self.extract, patience)
         command = split(self.command)
         if self.per_case:
             return PerCaseDriver(command, patience=patience)

@@ -103,7 +103,7 @@ async def conform_gateway(
 
         async def run(run: Run, cases: Sequence[Case]) -> None:
             if cases:
-                run.about.append(await carriers(host, sandwich, cases[0]))
+                run.about.append(await carriers(host, sandwich, cases[0], setup.patience))
             await run_gateway_cases(run, host, sandwich, cases)
 
         async def stop() -> Sequence[RunnerError]:
@@ -126,7 +126,7 @@ async def _routes(host: Host, sandwich: Sandwich, options: Options, setup: Setup
     anything = Supports(name="", apis=frozenset(ALL_APIS))
     wanted = Wanted(profile="gateway", layouts=layouts, smoke=True, extended=True)
     cases = select(templates, wanted, anything, host.serves).cases
-    found = await routes(host, sandwich, [case for case in cases if not case.stream])
+    found = await routes(host, sandwich, [case for case in cases if not case.stream], setup.patience)
     if not found:
         raise SetupError("the gateway has no route for any API", hint="is the URL its root, without /v1?")
     return found

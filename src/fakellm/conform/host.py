@@ -42,6 +42,9 @@ LAUNCH: Mapping[tuple[str, str, tuple[int, ...]], Mapping[str, Any]] = {
 }
 """(vendor, API, from this version on) -> the options without which the server answers no such call."""
 
+OTHER_CALLS = frozenset({("lmdeploy", "generate")})
+"""(vendor, API) whose path is one that cases call, and whose bodies are others: they stay uncalled."""
+
 KEPT_EXCHANGES = 256
 """An exchange is read when its case ends; so many may be open at once at most (``max_parallel``)."""
 
@@ -171,7 +174,8 @@ class Host:
 
     def serves(self, layout: str, api: str, stream: bool) -> bool:
         """Whether the layout answers this api in this mode."""
-        return bool(self.accessors(layout, api, stream))
+        rows = self.accessors(layout, api, stream)
+        return bool(rows) and (self._layouts[layout].vendor, api) not in OTHER_CALLS
 
 
 def _where_it_applies(entry: Any, where: str) -> FaultCall:

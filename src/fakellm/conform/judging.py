@@ -18,7 +18,7 @@ from .case import Case
 from .check import Check
 from .drivers.base import Patience
 from .finding import Finding, Level, Outcome
-from .light import lightened, to_json
+from .light import KEPT_WHOLE, lightened, shortened, to_json
 from .observation import May, Observation, Received, Supports
 from .report.evidence import folder_name
 from .report.records import CaseRecord, Writer
@@ -118,7 +118,8 @@ def remember_values(run: Run, one: Observation) -> None:
     """Keep of an exchange what the findings about the run need."""
     run.tally.exchanges += bool(one.upstream) or (one.downstream is not None and one.downstream.status is not None)
     run.given |= optional_values(one)
-    run.light.append(lightened(one))
+    light = lightened(one)
+    run.light.append(light if len(run.light) < KEPT_WHOLE else shortened(light))
 
 
 def remember_verdicts(run: Run, verdicts: Sequence[Verdict]) -> None:

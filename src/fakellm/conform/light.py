@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..capture import Capture
+from ..capture import VALUES, Capture, CapturedChoice
 from .observation import (
+    EMPTY,
     Downstream,
     Ending,
     Kind,
@@ -29,19 +30,67 @@ from .observation import (
 _SITUATION = ("id", "area", "api", "stream", "layout", "n", "profile", "conversation", "turn", "core")
 
 
+KEPT_WHOLE = 2_000
+"""So many exchanges of a run keep their values; of later ones only what went right is shortened."""
+
+
 def lightened(one: Observation) -> Observation:
-    """The observation without bytes, headers and earlier turns."""
+    """The observation without bytes, headers, bodies and other observations; equal captures are one object."""
+    truth = replace(one.truth, token_bytes=())
     sent = None if one.sent is None else replace(one.sent, body=b"", headers=(), messages=())
+    if sent is not None and sent.capture == truth.capture:
+        sent = replace(sent, capture=truth.capture)
     downstream = one.downstream
     if downstream is not None:
         downstream = replace(downstream, body=b"", headers=(), request_body=b"", request_headers=())
     return replace(
         one,
+        case=replace(one.case, request=EMPTY, flags=EMPTY),
+        truth=truth,
         sent=sent,
+        related=EMPTY,
+        probes=EMPTY,
         upstream=tuple(replace(received, body=b"", headers=()) for received in one.upstream),
         downstream=downstream,
         siblings=(),
     )
+
+
+def shortened(one: Observation) -> Observation:
+    """A light observation whose client told the truth, with one number in the place of each list: equal lists stay
+    equal, null stays null. Every other one stays as it is, since its findings point into its values."""
+    capture = one.ending.capture
+    if capture is None or one.sent is None or not one.truth.capture.choices:
+        return one
+    rows = [_rows(capture), _rows(one.truth.capture), _rows(one.sent.capture)]
+    if rows[0] != rows[1] or rows[0] != rows[2]:
+        return one
+    short = Capture(choices=tuple(map(_shortened, capture.choices)), usage=capture.usage)
+    return replace(
+        one,
+        truth=replace(one.truth, capture=short, prompt_texts=()),
+        sent=replace(one.sent, capture=short),
+        ending=replace(one.ending, capture=short),
+    )
+
+
+def _rows(capture: Capture) -> list[tuple[Any, ...]]:
+    return [tuple(getattr(choice, value) for value in VALUES) for choice in capture.by_index()]
+
+
+def _shortened(choice: CapturedChoice) -> CapturedChoice:
+    return CapturedChoice(
+        index=choice.index,
+        prompt_token_ids=_number(choice.prompt_token_ids),
+        completion_token_ids=_number(choice.completion_token_ids),
+        logprobs=_number(choice.logprobs),
+        text=choice.text,
+        finish_reason=choice.finish_reason,
+    )
+
+
+def _number(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    return (abs(hash(values)),) if values else values
 
 
 def to_json(one: Observation) -> dict[str, Any]:

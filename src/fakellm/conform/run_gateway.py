@@ -16,6 +16,7 @@ from ..errors import FakellmError
 from ..layouts import registry
 from ..reading import Refused, read, read_as_sent
 from .case import Case
+from .drivers.base import Patience
 from .drivers.http import HttpAnswer, post
 from .finding import Finding, Level, Outcome
 from .host import Host
@@ -154,18 +155,27 @@ CARRIERS = ("path", "header", "user", "metadata", "prompt")
 """Where a caller may put a mark by which it knows its request again behind the gateway, in this order of preference."""
 
 
-async def carriers(host: Host, sandwich: Sandwich, case: Case) -> Finding:
-    """Which marks come through the gateway, tried one at a time: worth knowing, never a failure."""
-    survived = [name for name in CARRIERS if await _survives(host, sandwich, case, name)]
-    lost = [name for name in CARRIERS if name not in survived]
+async def carriers(host: Host, sandwich: Sandwich, case: Case, patience: Patience) -> Finding:
+    """Which marks come through the gateway, tried one at a time: worth knowing, never a failure. A gateway that hangs
+    once is not asked again."""
     finding = Finding(check="gateway.carriers", level=Level.INFO, outcome=Outcome.PASS)
+    survived: list[str] = []
+    for name in CARRIERS:
+        try:
+            if await _survives(host, sandwich, case, name, patience.deadline_ms / 1000):
+                survived.append(name)
+        except TimeoutError:
+            words = f"no answer to a request with a mark in its {name}: which carriers survive is unknown"
+            return replace(finding, outcome=Outcome.FAIL, message=words)
+    lost = [name for name in CARRIERS if name not in survived]
     if not lost:
         return finding
     words = f"a mark in {', '.join(lost)} does not come through; it does in {', '.join(survived) or 'nothing'}"
     return replace(finding, outcome=Outcome.FAIL, message=words)
 
 
-async def _survives(host: Host, sandwich: Sandwich, case: Case, carrier: str) -> bool:
+async def _survives(host: Host, sandwich: Sandwich, case: Case, carrier: str, timeout: float) -> bool:
+    """Raises TimeoutError when nothing came back in ``timeout`` seconds."""
     mark = f"fakellm-mark-{carrier}-5d1f"
     number = host.play(case)
     body = dict(host.body(case, sandwich.model).body)
@@ -178,7 +188,9 @@ async def _survives(host: Host, sandwich: Sandwich, case: Case, carrier: str) ->
         body = dict(host.body(replace(case, call={**case.call, "prompt": mark}), sandwich.model).body)
     else:
         body[carrier] = mark if carrier == "user" else {"case": mark}
-    await post(sandwich.url + path, body, headers=headers)
+    answer = await post(sandwich.url + path, body, headers=headers, timeout=timeout)
+    if answer.error is not None and answer.error.startswith("no end"):
+        raise TimeoutError
     for exchange in [*await host.arrived(number), *host.exchanges(mark)]:
         request = exchange.request
         seen = request.path + repr(dict(request.headers)) + request.body.decode("utf-8", "replace")
@@ -187,7 +199,7 @@ async def _survives(host: Host, sandwich: Sandwich, case: Case, carrier: str) ->
     return False
 
 
-async def routes(host: Host, sandwich: Sandwich, cases: Sequence[Case]) -> frozenset[str]:
+async def routes(host: Host, sandwich: Sandwich, cases: Sequence[Case], patience: Patience) -> frozenset[str]:
     """The APIs for which the gateway has a route: those whose smoke request is not answered 404, 405 or 501."""
     found: set[str] = set()
     for case in cases:
@@ -195,7 +207,8 @@ async def routes(host: Host, sandwich: Sandwich, cases: Sequence[Case]) -> froze
             continue
         host.play(case)
         body = host.body(case, sandwich.model)
-        answer = await post(sandwich.url + PATHS[case.api], body.body, headers=sandwich.headers)
+        timeout = patience.deadline_ms / 1000
+        answer = await post(sandwich.url + PATHS[case.api], body.body, headers=sandwich.headers, timeout=timeout)
         if answer.status not in NO_ROUTE:
             found.add(case.api)
     host.play(None)

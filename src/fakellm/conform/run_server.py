@@ -18,6 +18,8 @@ from ..capture import Capture
 from ..errors import FakellmError
 from ..layouts.base import Layout
 from .case import Case
+from .checks.server import COUNTED, SPELLED, spells
+from .checks.server_tokens import SPELLS_TOKENS, spells_tokens
 from .drivers.http import HttpAnswer, post
 from .finding import Finding
 from .host import Host
@@ -29,6 +31,11 @@ from .run_gateway import downstream_of
 
 NOT_SERVED = frozenset({403, 404, 405, 501})
 """How a server says that it does not serve an API; vLLM answers 403 to routes that were not switched on."""
+
+
+STOPPABLE = 32
+"""Characters of an answer whose middle can be a stop string: in a shorter one max_tokens may end the answer at the
+very token that completes the stop string, and then either may be the reason."""
 
 
 @dataclass(slots=True)
@@ -55,12 +62,27 @@ async def run_server_cases(run: Run, server: Server, cases: Sequence[Case]) -> N
         errors: list[Finding] = []
         try:
             observation = await _observed(run, server, case, wholes.get(_twin(case)))
+            run.given |= _given(observation)
             observations.append(observation)
             if not case.stream and case.call.get("temperature") == 0.0 and case.n == 1:
                 wholes[_twin(case)] = observation
         except FakellmError as failure:
             errors.append(error_finding("harness.case", case.id, str(failure)))
         judge_case(run, case, observations, errors, "", (time.monotonic() - began) * 1000)
+
+
+def _given(observation: Observation) -> set[str]:
+    """What this exchange lets checks look at; a requirement that nothing lets be looked at cannot arise."""
+    found = {
+        SPELLED: spells(observation),
+        SPELLS_TOKENS: spells_tokens(observation),
+        COUNTED: {"completion_token_ids", "logprobs"} <= observation.truth.carried - _lost(observation),
+    }
+    return {name for name, there in found.items() if there} | set(observation.probes)
+
+
+def _lost(observation: Observation) -> set[str]:
+    return {loss.value for loss in observation.truth.losses}
 
 
 def _twin(case: Case) -> str:
@@ -121,7 +143,7 @@ async def _probes(server: Server, case: Case, observation: Observation) -> Mappi
             found["detokenize"] = {0: tuple(spelled)}
         if choice.prompt_token_ids:
             found["fed-back"] = await _fed_back(server, (*choice.prompt_token_ids, *choice.completion_token_ids))
-    if choice.text and len(choice.text) > 8 and case.api != "tito":
+    if choice.text and len(choice.text) >= STOPPABLE and case.api != "tito":
         found["stopped"] = await _stopped(server, case, observation, choice.text)
     return {name: value for name, value in found.items() if value is not None}
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from ..capture import VALUES
 from ..errors import UsageError
 from ..layouts import registry
 from ..layouts.base import Layout
@@ -58,7 +57,7 @@ async def conform_server(
         if not apis:
             raise SetupError("the server answers none of the known APIs", where=url)
         supports = Supports(
-            name=f"{layout.vendor} at {url}", version=_version(layout), apis=apis, captures=frozenset(VALUES)
+            name=f"{layout.vendor} at {url}", version=_version(layout), apis=apis, captures=_told(layout, apis)
         )
         _describe(target, layout)
 
@@ -114,6 +113,12 @@ def _member(body: bytes, keys: Sequence[str]) -> str | None:
     for key in keys:
         found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
     return found if isinstance(found, str) and found[:1].isdigit() else None
+
+
+def _told(layout: Layout, apis: frozenset[str]) -> frozenset[str]:
+    """The values that the layout's table has somewhere on these APIs, as a whole."""
+    rows = [row for (api, _), listed in layout.accessors.items() if api in apis for row in listed]
+    return frozenset(row.value for row in rows if row.loss is None)
 
 
 def _version(layout: Layout) -> str:

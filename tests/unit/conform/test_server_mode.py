@@ -1,33 +1,24 @@
 """A server held to its word: healthy layouts agree with themselves, every visible fault names the rule it breaks."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
 from fakellm.conform.drivers.gateway_process import SetupError
-from fakellm.conform.server import ServerTarget, conform_server
+from fakellm.conform.mutants.servers import serving
+from fakellm.conform.server import APIS, ServerTarget, conform_server
 from fakellm.conform.session import Options, Result
 from fakellm.conform.verdict import Word
 from fakellm.errors import UsageError
 from fakellm.house import Choices, House
+from fakellm.layouts import registry
 from fakellm.scenario.plain import plain_auto
 from fakellm.server.app import make_app
 
-
-@asynccontextmanager
-async def serving(layout: str, *faults: str) -> AsyncIterator[str]:
-    options = ("--enable-scale-out",) if layout.startswith("vllm") else ()
-    house = House({}, plain_auto(), Choices(layout=layout, faults=faults, options=options))
-    runner = web.AppRunner(make_app(house.fake), shutdown_timeout=0.5)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+NOTES = {"server.lengths", "server.alternatives", "server.stream-equals-whole"}
+"""What declared losses may show in, as notes."""
 
 
 async def judged(layout: str, *faults: str, only: tuple[str, ...] = ()) -> Result:
@@ -52,6 +43,19 @@ async def test_a_layout_with_declared_losses_is_conformant_with_warnings() -> No
     assert Word.WITH_WARNINGS == result.footer.word
     assert "server.tells-everything" in failing(result)
     assert "known of sglang-0.5.23" in " ".join(one.finding.message for one in result.footer.failing)
+
+
+@pytest.mark.parametrize("name", [layout.name for layout in registry.all_layouts() if layout.vendor != "atropos"])
+async def test_every_layout_keeps_its_word(name: str) -> None:
+    layout = registry.find(name).layout
+    async with serving(name) as url:
+        result = await conform_server(ServerTarget(url=url), Options(layouts=(name,)))
+
+    told = {api for api, _ in layout.accessors} & APIS
+    lost = {row.value for (api, _), rows in layout.accessors.items() if api in told for row in rows if row.loss}
+    words = (Word.WITH_WARNINGS, Word.CONFORMANT) if lost else (Word.CONFORMANT,)
+    assert result.footer.word in words
+    assert set() == {verdict.finding.check for verdict in result.footer.failing} - {"server.tells-everything"} - NOTES
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,9 @@ MODULES = (
     "gateway_response",
     "gateway_errors",
     "server",
+    "server_probes",
+    "server_tokens",
+    "server_places",
     "envelope",
 )
 """The families, in the order in which reports list them."""

@@ -175,9 +175,13 @@ def untrustworthy(observation: Observation) -> bool:
 
 
 def may_refuse(observation: Observation) -> bool:
-    """Whether a typed refusal of the whole answer is a right answer here."""
+    """Whether a typed refusal of the whole answer is a right answer here.
+
+    An answer that says ``abort`` is aligned, yet the server says itself that it is not all: a client may keep it or not.
+    """
     lost = any(exposed(observation, loss.value) for loss in observation.truth.losses)
-    return untrustworthy(observation) or lost
+    sent = observation.sent.capture.choices if observation.sent is not None else ()
+    return untrustworthy(observation) or lost or any(choice.finish_reason == "abort" for choice in sent)
 
 
 def error_on_the_wire(observation: Observation) -> bool:

@@ -21,11 +21,20 @@ from .compare import difference, equal_ids, equal_scores
 
 TRL = "https://github.com/huggingface/trl/issues/4159"
 SGLANG_SCORES = "https://github.com/sgl-project/sglang/issues/5984"
-PREFIX = "https://github.com/PrimeIntellect-ai/prime-rl/issues/1334"
 EXACT = frozenset({"vllm", "sglang"})
 """Vendors whose servers write float32 scores in full."""
 MANY = 10
 """So many scores that fall one after another are no accident: 1 in 10! for independent ones."""
+ALIGNED = frozenset({"prompt_token_ids", "completion_token_ids", "logprobs"})
+"""What training needs whole; fewer alternatives are a NOTE."""
+CERTAIN = 1.001
+"""Probabilities sum to 1; the rest is for float32 and half precision."""
+COUNTED = "counted"
+"""Given by a run against a layout that tells ids and scores in one answer."""
+SPELLED = "spelled"
+"""Probes by which ids can be spelled: /detokenize, or bytes beside the scores."""
+THOUGHT = "</think>"
+"""Ends what a server with a reasoning parser shows apart from the text."""
 ZERO = 1e-6
 """A logprob may be above zero by a rounding, not by more."""
 
@@ -43,12 +52,18 @@ def readable(observation: Observation) -> Sequence[Finding]:
     if shape is not None:
         return [failed(shape)]
     known = [loss for loss in observation.truth.losses if loss.value in (down.problem or "")]
-    if down.problem is not None and not known and not _lossy(observation, "logprobs"):
+    uncounted = _lossy(observation, "logprobs") or _lossy(observation, "completion_token_ids")
+    if down.problem is not None and not known and not uncounted:
         return [failed(down.problem)]
     return [passed()]
 
 
-@exchange_check("server.lengths", modes=SERVER, needs=("completion_token_ids",), sources=(TRL, SGLANG_SCORES))
+@exchange_check(
+    "server.lengths",
+    modes=SERVER,
+    needs=(COUNTED,),
+    sources=(TRL, SGLANG_SCORES),
+)
 def lengths(observation: Observation) -> Sequence[Finding]:
     """There MUST be exactly one score for each completion token id."""
     tried = False
@@ -59,11 +74,12 @@ def lengths(observation: Observation) -> Sequence[Finding]:
         ids, scores = len(choice.completion_token_ids), len(choice.logprobs)
         if ids != scores:
             words = f"{ids} ids and {scores} scores"
-            return [_known(observation, "logprobs", words, where=f"choices[{number}].logprobs")]
+            value = "completion_token_ids" if _lossy(observation, "completion_token_ids") else "logprobs"
+            return [_known(observation, value, words, where=f"choices[{number}].logprobs")]
     return [passed()] if tried else NOTHING
 
 
-@exchange_check("server.ids", modes=SERVER, needs=("completion_token_ids",), sources=(TRL,))
+@exchange_check("server.ids", modes=SERVER, needs=("completion_token_ids", "prompt_token_ids"), sources=(TRL,))
 def ids(observation: Observation) -> Sequence[Finding]:
     """Token ids MUST be whole numbers from 0 up, and be there where they were asked for."""
     tried = False
@@ -143,7 +159,12 @@ def finish(observation: Observation) -> Sequence[Finding]:
     return [passed()] if tried else NOTHING
 
 
-@exchange_check("server.usage", modes=SERVER, sources=("https://github.com/ai-dynamo/dynamo/pull/7642",))
+@exchange_check(
+    "server.usage",
+    modes=SERVER,
+    needs=("completion_token_ids", "prompt_token_ids"),
+    sources=("https://github.com/ai-dynamo/dynamo/pull/7642",),
+)
 def usage(observation: Observation) -> Sequence[Finding]:
     """Usage MUST count the ids: completion_tokens all choices' ids, prompt_tokens the prompt's."""
     capture = _capture(observation)
@@ -167,7 +188,11 @@ def usage(observation: Observation) -> Sequence[Finding]:
 
 
 @exchange_check(
-    "server.text", modes=SERVER, needs=("text",), sources=("https://github.com/vllm-project/vllm/pull/34875",)
+    "server.text",
+    modes=SERVER,
+    needs=("text", SPELLED),
+    together=True,
+    sources=("https://github.com/vllm-project/vllm/pull/34875",),
 )
 def text(observation: Observation) -> Sequence[Finding]:
     """The text MUST be what the completion ids decode to, special tokens aside."""
@@ -181,34 +206,66 @@ def text(observation: Observation) -> Sequence[Finding]:
             if spelled is None or choice.text is None:
                 continue
             tried = True
-            if choice.text not in spelled:
+            if choice.text not in spelled and choice.text.lstrip() not in map(_after_thoughts, spelled):
                 words = f"the text is not what {source} of its ids give"
                 where = f"choices[{number}].text"
                 return [_known(observation, "text", words, where=where, expected=spelled[-1], got=choice.text)]
     return [passed()] if tried else NOTHING
 
 
-@exchange_check("server.alternatives", modes=SERVER, sources=("https://github.com/NVIDIA-NeMo/RL/pull/3297",))
+@exchange_check(
+    "server.alternatives",
+    modes=SERVER,
+    needs=("top_logprobs",),
+    sources=("https://github.com/NVIDIA-NeMo/RL/pull/3297",),
+)
 def alternatives(observation: Observation) -> Sequence[Finding]:
-    """The sampled token MUST stand among its alternatives with its own score, or rank below all that are shown."""
+    """The sampled token MUST stand among its alternatives with its own score, or rank below all that are shown.
+
+    There are as many as were asked for, and together they are no more likely than certain: a score that belongs to
+    another token often is too high beside the others.
+    """
     tried = False
     for number, choice in _choices(observation):
+        wanted = _alternatives_asked(observation.case.request)
+        if choice.top_logprobs is None and choice.logprobs is not None and wanted and _carries(observation):
+            where = f"choices[{number}].top_logprobs"
+            return [_known(observation, "top_logprobs", "asked for and not there", where=where)]
         if choice.top_logprobs is None or choice.logprobs is None or len(choice.top_logprobs) != len(choice.logprobs):
             continue
         for at, (entry, score) in enumerate(zip(choice.top_logprobs, choice.logprobs, strict=True)):
-            if not entry or not _is_score(score):
+            if entry is None or not _is_score(score):
                 continue
             tried = True
-            wanted = observation.case.request.get("top_logprobs")
-            if isinstance(wanted, int) and len(entry) < wanted:
+            if len(entry) < wanted:
                 where = f"choices[{number}].top_logprobs[{at}]"
-                return [failed(f"{len(entry)} alternatives, {wanted} were asked for", where=where, position=at)]
-            shown = [one.logprob for one in entry if isinstance(one.logprob, int | float)]
-            among = any(equal_scores(score, one) for one in shown)
-            if not among and any(float32(one) < float32(score) for one in shown):
+                words = f"{len(entry)} alternatives, {wanted} were asked for"
+                return [_known(observation, "top_logprobs", words, where=where, position=at)]
+            words = _alternatives_problem(score, [one.logprob for one in entry if _is_score(one.logprob)])
+            if words is not None:
                 where = f"choices[{number}].top_logprobs[{at}]"
-                return [failed("the sampled token's score is not among them", where=where, choice=number, position=at)]
+                return [_known(observation, "top_logprobs", words, where=where, choice=number, position=at)]
     return [passed()] if tried else NOTHING
+
+
+def _alternatives_asked(request: Mapping[str, Any]) -> int:
+    """How many each API asks for; of completions the count may include the sampled token."""
+    sampling: Any = request.get("sampling_params") or {}
+    counts = [request.get("top_logprobs"), request.get("top_logprobs_num"), request.get("logprobs")]
+    counts.append(sampling.get("logprobs") if isinstance(sampling, dict) else None)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    return max((one for one in counts if isinstance(one, int) and not isinstance(one, bool)), default=0)
+
+
+def _carries(observation: Observation) -> bool:
+    return "top_logprobs" in observation.truth.carried
+
+
+def _alternatives_problem(score: float, shown: Sequence[float]) -> str | None:
+    among = any(equal_scores(score, one) for one in shown)
+    if not among and any(float32(one) < float32(score) for one in shown):
+        return "the sampled token's score is not among them"
+    total = sum(map(math.exp, shown if among else (*shown, score)))
+    return f"the probabilities of these tokens sum to {total:.3f}" if total > CERTAIN else None
 
 
 @exchange_check("server.stream-equals-whole", modes=SERVER, sources=("https://github.com/ml-explore/mlx-lm/pull/1630",))
@@ -239,54 +296,6 @@ def stream_equals_whole(observation: Observation) -> Sequence[Finding]:
     return [passed()]
 
 
-@exchange_check("server.prompt-ids", modes=SERVER, needs=("prompt_token_ids",), sources=(PREFIX,))
-def prompt_ids(observation: Observation) -> Sequence[Finding]:
-    """The prompt ids MUST be those that the server's own /tokenize gives for the same prompt."""
-    tokenised = observation.probes.get("tokenize")
-    capture = _capture(observation)
-    if tokenised is None or capture is None:
-        return NOTHING
-    for number, choice in enumerate(capture.by_index()):
-        if choice.prompt_token_ids is None:
-            continue
-        apart = difference(tuple(tokenised), choice.prompt_token_ids, equal_ids)
-        if apart is not None:
-            where = f"choices[{number}].prompt_token_ids[{apart.position}]"
-            return [failed(f"not what /tokenize gives: {apart.sentence}", where=where, position=apart.position)]
-        return [passed()]
-    return NOTHING
-
-
-@exchange_check("server.fed-back", modes=SERVER, needs=("prompt_token_ids",), sources=(PREFIX,))
-def fed_back(observation: Observation) -> Sequence[Finding]:
-    """Prompt and completion ids that are sent back as a prompt MUST come back as they were sent: no re-tokenising."""
-    fed: Mapping[str, Any] | None = observation.probes.get("fed-back")
-    if fed is None or fed["returned"] is None:
-        return NOTHING
-    apart = difference(tuple(fed["sent"]), tuple(fed["returned"]), equal_ids)
-    if apart is not None:
-        where = f"prompt_token_ids[{apart.position}]"
-        return [
-            failed(f"ids sent as a prompt came back changed: {apart.sentence}", where=where, position=apart.position)
-        ]
-    return [passed()]
-
-
-@exchange_check("server.stop", modes=SERVER, sources=("https://github.com/vllm-project/vllm/issues/36830",))
-def stop(observation: Observation) -> Sequence[Finding]:
-    """A stop string MUST end the answer: the text ends before it, and finish_reason is stop."""
-    stopped: Mapping[str, Any] | None = observation.probes.get("stopped")
-    if stopped is None or stopped["text"] is None:
-        return NOTHING
-    expected = stopped["whole"].partition(stopped["stop"])[0]
-    if stopped["text"] != expected:
-        words = f"the text does not end before the stop string {stopped['stop']!r}"
-        return [failed(words, where="text", expected=expected, got=stopped["text"])]
-    if stopped["finish_reason"] != "stop":
-        return [failed("finish_reason is not stop", where="finish_reason", got=stopped["finish_reason"])]
-    return [passed()]
-
-
 @exchange_check("server.tells-everything", level=Level.SHOULD, modes=SERVER, sources=(SGLANG_SCORES,))
 def tells_everything(observation: Observation) -> Sequence[Finding]:
     """A layout SHOULD tell every id and score on each API and mode; what its own table declares as lost is lost."""
@@ -294,7 +303,7 @@ def tells_everything(observation: Observation) -> Sequence[Finding]:
     if capture is None:
         return NOTHING
     for loss in observation.truth.losses:
-        if loss.value == "logprobs" and _short(capture):
+        if loss.value in observation.truth.carried & ALIGNED:
             return [failed(f"known of {observation.case.layout}: {loss.words}", where=loss.value)]
     return [passed()]
 
@@ -332,13 +341,6 @@ def _choices(observation: Observation) -> Sequence[tuple[int, CapturedChoice]]:
     return () if capture is None else tuple(enumerate(capture.by_index()))
 
 
-def _short(capture: Capture) -> bool:
-    return any(
-        choice.completion_token_ids is not None and len(choice.logprobs or ()) < len(choice.completion_token_ids)
-        for choice in capture.choices
-    )
-
-
 def _is_score(score: Any) -> bool:
     if isinstance(score, bool) or not isinstance(score, int | float):
         return False
@@ -349,6 +351,17 @@ def _max_tokens(request: Mapping[str, Any]) -> int | None:
     sampling: Any = request.get("sampling_params") or request
     found = sampling.get("max_tokens", sampling.get("max_new_tokens"))
     return found if isinstance(found, int) else None
+
+
+def _after_thoughts(spelled: str) -> str | None:
+    """What a reasoning parser leaves for the text."""
+    thought, mark, rest = spelled.rpartition(THOUGHT)
+    return rest.lstrip() if mark and thought.lstrip().startswith("<think>") else None
+
+
+def spells(observation: Observation) -> bool:
+    """Whether this exchange lets ids be spelled."""
+    return "detokenize" in observation.probes or _joined_bytes(observation, 0) is not None
 
 
 def _joined_bytes(observation: Observation, number: int) -> tuple[str, str] | None:

@@ -7,7 +7,11 @@ reply's ending; what the adapter did wrong is raised as RunnerError, or, when it
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import contextvars
 import inspect
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -70,11 +74,33 @@ def load_named(name: str) -> Any:
 
 async def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call sync code in a thread (it may block on the fake, which runs in this process) and await async code."""
-    import asyncio
-
-    result = (
-        await asyncio.to_thread(function, *arguments)
-        if not inspect.iscoroutinefunction(function)
-        else function(*arguments)
-    )
+    own = inspect.iscoroutinefunction(function)
+    result = function(*arguments) if own else await _in_thread(function, arguments)
     return await result if inspect.isawaitable(result) else result
+
+
+async def _in_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """As ``asyncio.to_thread``, in a thread for which nobody waits at the end: a client that hangs cannot be ended."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    inside = contextvars.copy_context()
+
+    def tell(result: Any, crash: BaseException | None) -> None:
+        if future.done():
+            return
+        if crash is None:
+            future.set_result(result)
+        else:
+            future.set_exception(crash)
+
+    def work() -> None:
+        result, crash = None, None
+        try:
+            result = inside.run(function, *arguments)
+        except BaseException as raised:  # noqa: BLE001 - handed to who waits
+            crash = RuntimeError(repr(raised)) if isinstance(raised, StopIteration) else raised
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(tell, result, crash)
+
+    threading.Thread(target=work, name="fakellm-client", daemon=True).start()
+    return await future

@@ -9,32 +9,34 @@ reads, whose it is, and which fields that client adds to every request. Exceptio
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from ...errors import UsageError
 from ..observation import Ending, Kind, Supports
 from ..protocol import PROTOCOL, RunnerError, read_answer, read_capture_line, read_started
 from ..request import PATHS
-from .base import Errand, Reply, call, load_named
+from .base import Errand, Patience, Reply, call, load_named
 from .http import post
 
 
 class InProcessDriver:
     """An adapter object; its answers go through the same validation as lines on a pipe."""
 
-    def __init__(self, adapter: Any) -> None:
+    def __init__(self, adapter: Any, patience: Patience | None = None) -> None:
+        self.patience = patience or Patience()
         self.adapter: Any = adapter() if isinstance(adapter, type) else adapter
         self.problems: list[RunnerError] = []
         if not callable(getattr(self.adapter, "run", None)):
             raise UsageError(f"{adapter!r} has no run(message)", hint="see docs/conformance.md")
 
     @classmethod
-    def from_name(cls, name: str) -> InProcessDriver:
-        return cls(load_named(name))
+    def from_name(cls, name: str, patience: Patience | None = None) -> InProcessDriver:
+        return cls(load_named(name), patience)
 
     async def start(self) -> Supports:
         client = getattr(self.adapter, "client", None) or {"name": type(self.adapter).__name__}
@@ -47,7 +49,9 @@ class InProcessDriver:
 
     async def run(self, errand: Errand) -> Reply:
         try:
-            answer: Any = await call(self.adapter.run, errand.line())
+            answer: Any = await _in_time(self.patience, errand, call(self.adapter.run, errand.line()))
+        except _TooLate as late:
+            raise RunnerError("no-answer", str(late), case=errand.case) from None
         except Exception as crash:  # noqa: BLE001 - whatever a client raises is its own crash
             return Reply(_crashed(crash))
         if not isinstance(answer, Mapping):
@@ -61,23 +65,28 @@ class InProcessDriver:
 
     async def stop(self) -> None:
         if callable(getattr(self.adapter, "stop", None)):
-            await call(self.adapter.stop)
+            try:
+                await asyncio.wait_for(call(self.adapter.stop), self.patience.stop)
+            except TimeoutError:
+                words = f"stop did not return within {self.patience.stop:g} s"
+                raise RunnerError("no-answer", words) from None
 
 
 class ExtractDriver:
     """A pure function over reply bytes: the driver makes the call, the function reads."""
 
-    def __init__(self, function: Callable[[bytes, str], Any], name: str) -> None:
+    def __init__(self, function: Callable[[bytes, str], Any], name: str, patience: Patience | None = None) -> None:
+        self.patience = patience or Patience()
         self.function = function
         self.name = name
         self.problems: list[RunnerError] = []
 
     @classmethod
-    def from_name(cls, name: str) -> ExtractDriver:
+    def from_name(cls, name: str, patience: Patience | None = None) -> ExtractDriver:
         function = load_named(name)
         if not callable(function):
             raise UsageError(f"{name} is not a function")
-        return cls(function, name)
+        return cls(function, name, patience)
 
     async def start(self) -> Supports:
         said: dict[str, Any] = self._said("client") or {}
@@ -99,7 +108,9 @@ class ExtractDriver:
             return Reply(Ending(kind=Kind.REFUSED, refusal="status", message=f"HTTP {answer.status}"))
         try:
             content_type = dict(answer.headers).get("content-type", "")
-            capture: Any = await call(self.function, answer.body, content_type)
+            capture: Any = await _in_time(self.patience, errand, call(self.function, answer.body, content_type))
+        except _TooLate as late:
+            raise RunnerError("no-answer", str(late), case=errand.case) from None
         except Exception as crash:  # noqa: BLE001 - whatever a client raises is its own crash
             return Reply(_crashed(crash))
         return Reply(read_capture_line(json.dumps(capture, default=list)).ending())
@@ -111,6 +122,21 @@ class ExtractDriver:
         """What the function says of itself, or its module for all of its functions."""
         module = sys.modules.get(getattr(self.function, "__module__", ""))
         return getattr(self.function, name, None) or getattr(module, name.upper(), None)
+
+
+class _TooLate(Exception):
+    """Ours; a TimeoutError of the client's own is the client's crash."""
+
+
+async def _in_time(patience: Patience, errand: Errand, answer: Coroutine[Any, Any, Any]) -> Any:
+    """The answer, or _TooLate when it is not there at the errand's deadline and a little after."""
+    seconds = errand.deadline_ms / 1000 + patience.answer
+    task = asyncio.ensure_future(answer)
+    done, _ = await asyncio.wait({task}, timeout=seconds)
+    if not done:
+        task.cancel()
+        raise _TooLate(f"no answer within {seconds:g} s")
+    return task.result()
 
 
 def _crashed(crash: Exception) -> Ending:

@@ -15,17 +15,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ...faults.registry import faults
 from ..checks import all_checks
 from ..client import ClientTarget, conform_client
 from ..drivers.base import Patience
 from ..finding import Level, Outcome
 from ..gateway import GatewayTarget, conform_gateway
 from ..observation import Mode
+from ..server import ServerTarget, conform_server
 from ..session import Options, Result, Setup
 from .clients import CLIENTS
 from .gateway_mutants import GATEWAYS, MUTANTS, RUDE
 from .gateways import Running
 from .reference import Reference
+from .servers import LAYOUTS, UNSEEN, VLLM, serving
 
 AREAS: Mapping[str, str] = MappingProxyType(
     {
@@ -128,6 +131,14 @@ async def try_gateway(name: str, *, only: Sequence[str] = ()) -> Trial:
         return _trial(name, await conform_gateway(target, Options(only=tuple(only)), setup=setup), began)
 
 
+async def try_server(fault: str) -> Trial:
+    """Run the fake with one fault on all its answers."""
+    began, layout = time.monotonic(), LAYOUTS.get(fault, VLLM)
+    async with serving(layout, fault) as url:
+        result = await conform_server(ServerTarget(url=url), Options(layouts=(layout,)))
+    return _trial(fault, result, began)
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -164,10 +175,11 @@ def unkilled(trials: Iterable[Trial], mode: Mode) -> list[str]:
 
 
 async def matrix() -> dict[Mode, list[Trial]]:
-    """Every mutant client and gateway, one after the other."""
+    """Every mutant client, gateway and server, one after the other."""
     clients = [await try_client(name, one, only=areas_of(name)) for name, one in CLIENTS.items()]
     gateways = [await try_gateway(name, only=areas_of(name)) for name in (*MUTANTS, *RUDE)]
-    return {Mode.CLIENT: clients, Mode.GATEWAY: gateways}
+    servers = [await try_server(fault) for fault in faults() if fault not in UNSEEN]
+    return {Mode.CLIENT: clients, Mode.GATEWAY: gateways, Mode.SERVER: servers}
 
 
 def main() -> int:

@@ -76,7 +76,8 @@ def _scores(api: str, given: Api, traits: Traits, *, stream: bool, eos: bool) ->
         one, several = _SCORE_PATHS[shape]
         loss = _loss(traits, stream)
         rows.append(Accessor("logprobs", one, flags, chunks, eos, loss))
-        rows.append(Accessor("top_logprobs", several, top, chunks, eos, loss))
+        apart = "the sampled token is left out" if traits.alternatives == "without-sampled" else None
+        rows.append(Accessor("top_logprobs", several, top, chunks, eos, loss or apart))
     elif shape == "float":
         rows.append(Accessor("logprobs", "choices[].logprobs", flags, chunks, eos, ONE))
     if given.extra_scores is not None:
