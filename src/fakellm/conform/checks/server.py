@@ -234,14 +234,14 @@ def alternatives(observation: Observation) -> Sequence[Finding]:
         if choice.top_logprobs is None or choice.logprobs is None or len(choice.top_logprobs) != len(choice.logprobs):
             continue
         for at, (entry, score) in enumerate(zip(choice.top_logprobs, choice.logprobs, strict=True)):
-            if entry is None or not _is_score(score):
+            if (entry is None and not wanted) or not _is_score(score):
                 continue
             tried = True
-            if len(entry) < wanted:
+            if len(entry or ()) < wanted:
                 where = f"choices[{number}].top_logprobs[{at}]"
-                words = f"{len(entry)} alternatives, {wanted} were asked for"
+                words = f"{len(entry or ())} alternatives, {wanted} were asked for"
                 return [_known(observation, "top_logprobs", words, where=where, position=at)]
-            words = _alternatives_problem(score, [one.logprob for one in entry if _is_score(one.logprob)])
+            words = _alternatives_problem(score, [one.logprob for one in entry or () if _is_score(one.logprob)])
             if words is not None:
                 where = f"choices[{number}].top_logprobs[{at}]"
                 return [_known(observation, "top_logprobs", words, where=where, choice=number, position=at)]
