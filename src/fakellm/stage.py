@@ -33,7 +33,8 @@ from .told import Told
 MAX_KNOWN = 4096
 MAX_PLANS = 1024
 MAX_PLAN_BYTES = 32 * 1024 * 1024
-MAX_ORDINALS = 65536
+MAX_ORDINALS = 32768
+"""Requests whose repetitions are counted, some 120 bytes each: the server's memory is to be flat after ten thousand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from fakellm.server.direct import Desk, Direct
 from fakellm.server.listen import Listener
 from fakellm.stage import Answer
 from fakellm.timing import Timing
+from support.examples import EXAMPLES, SOAKING
 from support.stages import NOON, Spoken, spoken, stage
 
 PATIENCE_SECONDS = 20.0
@@ -159,7 +160,7 @@ class TestTheSameBytes:
         assert slow == quick
         assert quick
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=min(EXAMPLES, 2000), deadline=None, derandomize=not SOAKING)
     @given(
         names=st.lists(st.sampled_from(sorted(REQUESTS)), max_size=4),
         last=st.sampled_from(sorted(set(LAST) - {"many headers"})),  # refused before its end: the rest meets a reset
