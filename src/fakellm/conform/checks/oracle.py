@@ -177,7 +177,7 @@ def untrustworthy(observation: Observation) -> bool:
 def may_refuse(observation: Observation) -> bool:
     """Whether a typed refusal of the whole answer is a right answer here.
 
-    An answer that says ``abort`` is aligned, yet the server says itself that it is not all: a client may keep it or not.
+    An answer that says ``abort`` is aligned, yet the server says itself that it is not all: keeping it is right, too.
     """
     lost = any(exposed(observation, loss.value) for loss in observation.truth.losses)
     sent = observation.sent.capture.choices if observation.sent is not None else ()

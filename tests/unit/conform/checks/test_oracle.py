@@ -46,6 +46,15 @@ def test_a_healthy_answer_must_not_be_refused(ending: Ending) -> None:
     assert ["PASS"] == outcomes("outcome.healthy-captured", observation(WHOLE))
 
 
+@pytest.mark.parametrize(("finish_reason", "expected"), [("abort", []), ("length", ["FAIL"])])
+def test_of_healthy_answers_only_an_aborted_one_may_be_refused(finish_reason: str, expected: list[str]) -> None:
+    cut_off = but(finish_reason=finish_reason)
+
+    seen = observation(truth=(cut_off,), sent=sends(cut_off), ending=REFUSED)
+
+    assert expected == outcomes("outcome.healthy-captured", seen)
+
+
 def test_float32_is_the_precision_of_scores() -> None:
     rounded = but(logprobs=(-0.5, -0.25 - 1e-10, -0.125))
 
