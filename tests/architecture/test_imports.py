@@ -11,7 +11,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 LAYERS = [
     {"errors"},
     {"resources", "chance", "message", "capture", "pages"},
-    {"timing", "generation", "tokenizer", "wire", "diagnosis"},
+    {"pattern", "timing", "generation", "tokenizer", "wire", "diagnosis"},
     {"ask", "detokenizer", "context"},
     {"told", "emission"},
     {"layouts.base"},
@@ -66,6 +66,8 @@ IMPURE = {
     "conform.mutants.gateways": "gateways that are wrong in one way: sockets",
     "conform.mutants.gateway_mutants": "the same",
     "conform.mutants.matrix": "measures the kill matrix",
+    "conform.mutants.servers": "the fake as a server that is wrong in one way: sockets",
+    "conform.recording": "stamps what it records",
     "conform.session": "a run's start, end and report header",
     "conform.drivers": "start clients and talk to them",
     "context": "the one place below the server that reads the clock",

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 from ..errors import ScenarioError, did_you_mean
 from . import schema
-from .pattern import Pattern
+from ..pattern import Pattern
 from .rules import Condition, Contains, Equals, Matches, OneOf, Present, Rule, SwitchedOn, When
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from ..ask import Ask
-from .pattern import Pattern
+from ..pattern import Pattern
 
 Values = Sequence[Any]
 

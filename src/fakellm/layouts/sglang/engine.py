@@ -8,11 +8,12 @@ wire.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ...generation import Choice, EngineFailure
+from ...pattern import Pattern
 from ...tokenizer import Tokenizer
 from .call import Limits
 from .detokenize import Detokenizer
@@ -185,18 +186,19 @@ class _Judge:
         tail = self._tail(position, size)
         for stop in self._limits.stop:
             if stop in tail:
-                return End("stop", self._completed_at(position, size, re.escape(stop)), stop)
-        for pattern in self._limits.stop_regex:
-            if re.search(pattern, self._decode(0, position)):
-                return End("stop", self._completed_at(position, size, pattern), pattern)
+                return End("stop", self._completed_at(position, size, _contains(stop)), stop)
+        for source in self._limits.stop_regex:
+            found = pattern_of(source).found_in  # linear in the text: a client's pattern cannot hang the server
+            if found(self._decode(0, position)):
+                return End("stop", self._completed_at(position, size, found), source)
         return None
 
-    def _completed_at(self, position: int, size: int, pattern: str) -> int:
-        """After which token of the step the pattern was complete."""
+    def _completed_at(self, position: int, size: int, found: Callable[[str], bool]) -> int:
+        """After which token of the step the stop was complete."""
         if self._traits.has(Trait.TRIMS_AT_STRING):
             start = 0 if self._limits.stop_regex else position - self._tail_length(position, size)
             for place in range(max(start + 1, position - size + 1), position):
-                if re.search(pattern, self._decode(start, place)):
+                if found(self._decode(start, place)):
                     return place
         return position
 
@@ -212,3 +214,13 @@ class _Judge:
 
     def _decode(self, start: int, stop: int) -> str:
         return self._tokenizer.decode(self._ids[start:stop], skip_special_tokens=False)
+
+
+def _contains(stop: str) -> Callable[[str], bool]:
+    return lambda text: stop in text
+
+
+@lru_cache(maxsize=256)
+def pattern_of(source: str) -> Pattern:
+    """A client's ``stop_regex``, compiled once."""
+    return Pattern(source)

@@ -47,6 +47,12 @@ def test_refusing_everything_is_no_yield() -> None:
     assert "FAIL" in outcomes("capture.yield", observation(ending=REFUSED), observation(ending=REFUSED))
 
 
+def test_a_run_of_nothing_but_right_refusals_says_nothing_of_the_yield() -> None:
+    refused = observation(ending=REFUSED, faults=[fault("recover", "refuse")])
+
+    assert [] == outcomes("capture.yield", refused, refused)
+
+
 def test_the_yield_line_counts_exchanges_that_carried_ids() -> None:
     nothing = observation(but(completion_token_ids=None))
 

@@ -77,3 +77,26 @@ async def test_an_extractor_that_hangs_gives_no_answer(aiohttp_server: Any) -> N
 
     with pytest.raises(RunnerError, match="no answer within"):
         await driver.run(errand(server.port))
+
+
+async def test_a_body_shorter_than_announced_never_reaches_the_extractor(aiohttp_server: Any) -> None:
+    from aiohttp import web
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-length": "64"})
+        await response.prepare(request)
+        await response.write(b"{}")
+        assert request.transport is not None
+        request.transport.close()
+        return response
+
+    app = web.Application()
+    app.router.add_post("/{path:.*}", answer)
+    server = await aiohttp_server(app)
+    read: list[bytes] = []
+    driver = ExtractDriver(lambda body, kind: read.append(body), "reads", Patience())
+
+    reply = await driver.run(errand(server.port))
+
+    assert (Kind.REFUSED, "transport") == (reply.ending.kind, reply.ending.refusal)
+    assert [] == read

@@ -180,3 +180,9 @@ class TestEngineTrouble:
         result = played(replace(spoken("one two three"), finish_reason="error", finish_at=1, failure=failure))
         assert ("abort", failure) == (result.end.reason, result.end.failure)
         assert [(0, 1), (1, 2)] == [delivery.ids for delivery in result.deliveries]
+
+
+def test_a_hostile_stop_regex_does_not_hang() -> None:
+    from fakellm.layouts.sglang.engine import pattern_of
+
+    assert not pattern_of("(a+)+$").found_in("a" * 40 + "!")

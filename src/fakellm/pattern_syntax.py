@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from ..errors import ScenarioError
+from .errors import ScenarioError
 
 
 @dataclass(frozen=True, slots=True)

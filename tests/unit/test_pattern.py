@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakellm.errors import ScenarioError
-from fakellm.scenario.pattern import MAX_TEXT, Pattern
+from fakellm.pattern import MAX_TEXT, Pattern
 
 ATOMS = [
     *"abc_é1 ", r"\n", ".", r"\d", r"\w", r"\s", r"\W", r"\D", r"\S", "[ab]", "[^a]", "[a-c]", r"[^\n\w]", "^", "$",

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from ..errors import ScenarioError
+from .errors import ScenarioError
 from .pattern_syntax import Alternatives, Anchor, CharSet, Node, Parser, Repeat, Sequence
 
 MAX_PATTERN = 1_000
