@@ -200,9 +200,10 @@ def _rows(accessors: Mapping[str, tuple[Accessor, ...]], *, has_choices: bool) -
             yield row
             if value == "logprobs" and row.way[-1:] == ("logprob",):
                 yield Row("ranks", rank, (*row.way[:-1], "rank"), row.shared, events)
-            if value == "logprobs" and row.way and row.way[-1] in _NEIGHBOURS:
-                for name, last in zip(("token_texts", "entry_ids"), _NEIGHBOURS[row.way[-1]], strict=True):
-                    yield Row(name, rank, (*row.way[:-1], last), row.shared, events)
+            place = row.way[:-1] if row.way[-1:] == (Each(),) else row.way
+            if value == "logprobs" and place and place[-1] in _NEIGHBOURS:
+                for name, last in zip(("token_texts", "entry_ids"), _NEIGHBOURS[place[-1]], strict=True):
+                    yield Row(name, rank, (*place[:-1], last), row.shared, events)
 
 
 def _names(rows: tuple[Row, ...], value: str) -> tuple[str, ...]:

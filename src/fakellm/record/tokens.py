@@ -57,14 +57,27 @@ def by_scores(tokenizer: Tokenizer, choice: CapturedChoice, end: int | None, cou
     texts = choice.token_texts
     if not texts or choice.logprobs is None or len(texts) != len(choice.logprobs):
         return None
-    ids = [_id_of(tokenizer, text) for text in texts]
-    known = tuple(one for one in ids if one is not None)
-    if len(known) != len(ids):
+    known = _ids_of(tokenizer, texts, choice.text, end)
+    if known is None:
         return None
     places: tuple[int | None, ...] = tuple(range(len(known)))
     if end is not None and known[-1:] != (end,) and counted in (None, len(known) + 1):
         return Sampled((*known, end), (*places, None), "scores")
     return Sampled(known, places, "scores") if counted in (None, len(known)) else None
+
+
+def _ids_of(tokenizer: Tokenizer, texts: Sequence[Any], text: str | None, end: int | None) -> tuple[int, ...] | None:
+    """The ids of these token texts. A piece of a split character is no text of any token: there the text as a whole,
+    tokenised anew, must give as many tokens, and the same ones wherever a text is known."""
+    ids = [_id_of(tokenizer, one) for one in texts]
+    known = tuple(one for one in ids if one is not None)
+    if len(known) == len(ids):
+        return known
+    whole = tokenizer.encode(text or "")
+    for guess in (whole, (*whole, end) if end is not None else whole):
+        if len(guess) == len(ids) and all(one in (None, other) for one, other in zip(ids, guess, strict=True)):
+            return guess
+    return None
 
 
 def by_text(tokenizer: Tokenizer, choice: CapturedChoice, detail: Detail, last: int | None) -> Sampled:
