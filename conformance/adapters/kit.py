@@ -43,7 +43,8 @@ def serve(
         for line in sys.stdin:
             message: dict[str, Any] = json.loads(line)
             if message["cmd"] == "stop":
-                return
+                wire.flush()
+                os._exit(0)  # threads that a client left behind must not keep the suite waiting
             start = message["cmd"] == "start"
             answer = hello if start else {"seq": message["seq"], **runner.run(_answer(message, run, refusals))}
             print(json.dumps(answer, default=str), file=wire, flush=True)

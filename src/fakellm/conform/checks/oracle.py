@@ -78,7 +78,8 @@ def permission(observation: Observation, value: str) -> frozenset[May]:
     touching = [fault.client_may for fault in observation.case.faults if _touches(fault, observation, value)]
     touching += [loss.client_may for loss in observation.truth.losses if loss.value == value]
     severe = [may for may in touching if may != ONLY_RECOVER]
-    if severe and value == "completion_token_ids" and ids_beside_scores(observation):
+    spoilt = any(value in fault.values for fault in observation.case.faults)
+    if severe and spoilt and value == "completion_token_ids" and ids_beside_scores(observation):
         severe.append(ONLY_RECOVER)
     return NOBODY.union(*severe) if severe else NOBODY.union(*touching)
 
