@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 from ..errors import ScenarioError, did_you_mean
-from . import schema
 from ..pattern import Pattern
+from . import schema
 from .rules import Condition, Contains, Equals, Matches, OneOf, Present, Rule, SwitchedOn, When
 
 
