@@ -237,7 +237,8 @@ def _nulls(
         if observation.mode is not Mode.CLIENT:
             continue
         captured = observation.ending.kind is Kind.CAPTURED
-        if captured or (refused_too and _was_called(observation)):
+        rightly_refused = observation.ending.kind is Kind.REFUSED and may_refuse(observation)
+        if captured or (refused_too and _was_called(observation) and not rightly_refused):
             for value in _carried(observation):
                 yield _group(observation), value, observation, not captured or _is_null(observation, value)
 
