@@ -102,9 +102,9 @@ class ExtractDriver:
         added: dict[str, Any] = self._said("request") or {}
         body = {**errand.request, **added}
         answer = await post(url, body, headers=errand.headers, timeout=errand.deadline_ms / 1000)
-        if answer.error is not None and not answer.body:
+        if answer.error is not None:  # who calls sees that it broke off; the bytes alone may look whole
             return Reply(Ending(kind=Kind.REFUSED, refusal="transport", message=answer.error))
-        if answer.error is None and answer.status >= 400:
+        if answer.status >= 400:
             return Reply(Ending(kind=Kind.REFUSED, refusal="status", message=f"HTTP {answer.status}"))
         try:
             content_type = dict(answer.headers).get("content-type", "")
