@@ -216,6 +216,7 @@ SERVER_EPILOG = """Examples:
 @click.option("--model", help="The model to ask for; default: the first of /v1/models.")
 @click.option("--header", "headers", multiple=True, metavar="K:V", help="Sent with every request (repeat).")
 @click.option("--record", type=click.Path(path_type=Path), help="Write every exchange below this folder.")
+@click.option("--tokenizer", metavar="PATH", help="The server's tokenizer: --record then tells every answer's truth.")
 def server(**given: Any) -> int:
     """Judge a real server: whether ids, scores, text, usage, streams and /tokenize agree with each other."""
     from ..conform.server import ServerTarget, conform_server
@@ -225,6 +226,7 @@ def server(**given: Any) -> int:
         model=given["model"],
         headers=dict(_header_pair(text) for text in given["headers"]),
         record=given["record"],
+        tokenizer=given["tokenizer"],
     )
     return _run(conform_server, target, _options(given), given)
 

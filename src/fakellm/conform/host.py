@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -176,6 +176,13 @@ class Host:
         """Whether the layout answers this api in this mode."""
         rows = self.accessors(layout, api, stream)
         return bool(rows) and (self._layouts[layout].vendor, api) not in OTHER_CALLS
+
+
+def needed(layout: Layout, apis: Collection[str]) -> tuple[str, ...]:
+    """The launch words without which a server of this layout does not answer these APIs."""
+    rows = [options for (vendor, api, since), options in LAUNCH.items()
+            if vendor == layout.vendor and api in apis and layout.version >= since]  # fmt: skip
+    return tuple(f"--{name}" for options in rows for name, value in options.items() if value is True)
 
 
 def _where_it_applies(entry: Any, where: str) -> FaultCall:

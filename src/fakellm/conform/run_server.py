@@ -11,7 +11,6 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, cast
 
 from ..capture import Capture
@@ -26,6 +25,7 @@ from .host import Host
 from .judging import Run, error_finding, judge_case
 from .observation import Ending, Kind, Loss, Mode, Observation, Truth
 from .observe import situation
+from .recording import Recorder
 from .request import PATHS, body_of
 from .run_gateway import downstream_of
 
@@ -40,13 +40,13 @@ very token that completes the stop string, and then either may be the reason."""
 
 @dataclass(slots=True)
 class Server:
-    """A server by URL. ``layout``: whose accessor table it is held against; ``record``: where exchanges are written."""
+    """A server by URL. ``layout``: whose accessor table it is held against; ``recorder``: keeps exchanges."""
 
     url: str
     layout: Layout
     model: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    record: Path | None = None
+    recorder: Recorder | None = None
     timeout: float = 60.0
 
     async def call(self, path: str, body: Mapping[str, Any]) -> HttpAnswer:
@@ -94,7 +94,8 @@ async def _observed(run: Run, server: Server, case: Case, whole: Observation | N
     ids = await _prompt_ids(server, case) if case.api == "tito" else None
     body = body_of(case.call, case.api, case.stream, accessors, lambda text: ids or (), server.model)
     answer = await server.call(PATHS[case.api], body.body)
-    _record(server, case, body.body, answer)
+    if server.recorder is not None:
+        server.recorder.keep(PATHS[case.api], server.headers, answer)
     down = downstream_of(answer, case, body.body)
     wanted = {row.value for row in accessors if not row.flags or _asks(body.body, row.flags)}
     observation = Observation(
@@ -111,7 +112,8 @@ async def _observed(run: Run, server: Server, case: Case, whole: Observation | N
         downstream=down,
         related={} if whole is None else {"whole": whole},
     )
-    return replace(observation, probes=await _probes(server, case, observation))
+    places = {row.value: [(r.path, r.messages) for r in accessors if r.value == row.value] for row in accessors}
+    return replace(observation, probes={**await _probes(server, case, observation), "places": places})
 
 
 def _asks(body: Mapping[str, Any], flags: Mapping[str, Any]) -> bool:
@@ -215,29 +217,6 @@ def _list(answer: HttpAnswer, name: str) -> tuple[Any, ...] | None:
     body = _json(answer)
     found: Any = None if body is None else body.get(name)
     return tuple(cast("list[Any]", found)) if isinstance(found, list) else None
-
-
-def _record(server: Server, case: Case, request: Mapping[str, Any], answer: HttpAnswer) -> None:
-    """One exchange in the golden library's format (its truth is unknown)."""
-    if server.record is None:
-        return
-    name = case.id.replace("/", "-").replace("[", "-").replace("]", "").replace(",", "-").replace("=", "-")
-    exchange: dict[str, Any] = {
-        "name": name,
-        "family": case.area,
-        "kind": case.api,
-        "truth": None,
-        "note": "recorded by fakellm conform server; no truth is known",
-        "request": {"method": "POST", "path": PATHS[case.api], "headers": {}, "body": request},
-        "response": {
-            "status": answer.status,
-            "headers": {key: value for key, value in answer.headers if key != "date"},
-            "body": answer.body.decode("utf-8", "replace"),
-        },
-    }
-    folder = server.record / "exchanges"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(exchange, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 async def possible_apis(server: Server, host: Host, cases: Sequence[Case]) -> frozenset[str]:

@@ -17,10 +17,11 @@ from ..layouts.base import Layout
 from .case import Case, load
 from .drivers.gateway_process import SetupError
 from .drivers.http import post
-from .host import Host
+from .host import Host, needed
 from .judging import Run
 from .observation import Mode, Supports
 from .protocol import RunnerError
+from .recording import Recorder
 from .report.records import Writer
 from .run_server import Server, possible_apis, run_server_cases
 from .select import Wanted, select
@@ -31,12 +32,14 @@ APIS = frozenset({"chat", "completions", "generate", "tito"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerTarget:
-    """The server under test. ``layout`` None: read from /version or /server_info. ``record``: write exchanges there."""
+    """The server under test. ``layout`` None: read from /version or /server_info. ``record``: write exchanges
+    there, with their truth where ``tokenizer`` (a folder) tells the server's tokens, or the server is a fake."""
 
     url: str
     model: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     record: Path | None = None
+    tokenizer: str | None = None
 
     def words(self) -> tuple[str, ...]:
         """How it stands on a command line."""
@@ -50,7 +53,7 @@ async def conform_server(
     url = target.url.rstrip("/").removesuffix("/v1")
     layout = await _layout(url, target, options)
     model = target.model or await _model(url, target.headers)
-    server = Server(url, layout, model, target.headers, target.record)
+    server = Server(url, layout, model, target.headers)
     options = replace(options, profile="server", layouts=(layout.name,))
     async with Host(seed=options.seed) as host:
         apis = await possible_apis(server, host, _probe_cases(layout, host, setup))
@@ -59,7 +62,7 @@ async def conform_server(
         supports = Supports(
             name=f"{layout.vendor} at {url}", version=_version(layout), apis=apis, captures=_told(layout, apis)
         )
-        _describe(target, layout)
+        server.recorder = await _recorder(target, server, apis)
 
         async def run(run: Run, cases: Sequence[Case]) -> None:
             await run_server_cases(run, server, cases)
@@ -68,7 +71,10 @@ async def conform_server(
             return []
 
         subject = Subject(mode=Mode.SERVER, supports=supports, words=target.words(), run=run, stop=stop)
-        return await conduct(subject, host, options, writers, setup)
+        result = await conduct(subject, host, options, writers, setup)
+        if server.recorder is not None:
+            server.recorder.packed()
+        return result
 
 
 def _probe_cases(layout: Layout, host: Host, setup: Setup) -> Sequence[Case]:
@@ -125,15 +131,12 @@ def _version(layout: Layout) -> str:
     return ".".join(map(str, layout.version))
 
 
-def _describe(target: ServerTarget, layout: Layout) -> None:
-    """The ``server.json`` of a recording."""
+async def _recorder(target: ServerTarget, server: Server, apis: frozenset[str]) -> Recorder | None:
+    """Keeps the exchanges of ``--record``; its truths are read with the server's own tokenizer or not at all."""
     if target.record is None:
-        return
-    target.record.mkdir(parents=True, exist_ok=True)
-    about: dict[str, Any] = {
-        "server": layout.vendor,
-        "version": _version(layout),
-        "how": "fakellm conform server",
-        "launch": [],
-    }
-    (target.record / "server.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        return None
+    fake = (await post(f"{server.url}/_fakellm/version", b"", method="GET", timeout=10.0)).status == 200
+    options = needed(server.layout, apis)
+    return Recorder(
+        target.record, server.layout, launch=options, tokenizer=target.tokenizer, reads=fake or bool(target.tokenizer)
+    )

@@ -7,7 +7,7 @@ judges nothing.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -110,7 +110,7 @@ def _where_it_applies(entry: Any, where: str) -> FaultCall:
 
 
 @asynccontextmanager
-async def serving(layout: str, *faults: str) -> AsyncIterator[str]:
+async def serving(layout: str, *faults: str) -> AsyncGenerator[str]:
     """The root URL of a fake of this layout that has these faults on every answer to which they apply."""
     from aiohttp import web
 
