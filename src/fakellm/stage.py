@@ -33,7 +33,7 @@ from .told import Told
 MAX_KNOWN = 4096
 MAX_PLANS = 1024
 MAX_PLAN_BYTES = 32 * 1024 * 1024
-MAX_ORDINALS = 32768
+MAX_ORDINALS = 16384
 """Requests whose repetitions are counted, some 120 bytes each: the server's memory is to be flat after ten thousand."""
 
 
@@ -167,6 +167,7 @@ class Stage:
         self._counting = station if isinstance(station, Counting) else None
         self._plan_bytes = 0
         self._ordinals: OrderedDict[bytes, int] = OrderedDict()
+        self._floor = 0
 
     def answer(self, request: Request) -> Answer:
         """Answer one request. Never raises for what a request may hold: our own errors become clear 500 bodies."""
@@ -201,6 +202,7 @@ class Stage:
         self._plans.clear()
         self._plan_bytes = 0
         self._ordinals.clear()
+        self._floor = 0
 
     # ---------------------------------------------------------------- details
 
@@ -318,12 +320,11 @@ class Stage:
     def _ordinal(self, key: bytes) -> int:
         if self._shared_ordinal is not None and (shared := self._shared_ordinal(key)) is not None:
             return shared
-        ordinal = self._ordinals.get(key, 0)
+        ordinal = self._ordinals.get(key, self._floor)
         self._ordinals[key] = ordinal + 1
-        if ordinal:
-            self._ordinals.move_to_end(key)
-        elif len(self._ordinals) > MAX_ORDINALS:
-            self._ordinals.popitem(last=False)
+        self._ordinals.move_to_end(key)
+        if len(self._ordinals) > MAX_ORDINALS:  # whoever is forgotten begins beyond what it had: no id appears twice
+            self._floor = max(self._floor, self._ordinals.popitem(last=False)[1])
         return ordinal
 
     def _digest(self, request: Request) -> bytes:

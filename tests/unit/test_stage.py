@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from fakellm.errors import FakellmError
 from fakellm.stage import MAX_PLANS, Unmatched
 from fakellm.timing import Timing
@@ -85,6 +87,15 @@ class TestDeterminism:
         ids = {json.loads(body_of(playing.answer(chat())))["id"] for _ in range(5)}
 
         assert 5 == len(ids)
+
+    def test_no_id_appears_twice_even_after_a_request_was_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("fakellm.stage.MAX_ORDINALS", 2)
+        playing = stage(Spoken(spoken("Hello")))
+        texts = ("a", "a", "b", "c", "d", "a", "b", "a")
+
+        ids = [json.loads(body_of(playing.answer(chat(text))))["id"] for text in texts]
+
+        assert len(texts) == len(set(ids))
 
     def test_another_seed_gives_other_ids(self) -> None:
         answers = {body_of(stage(Spoken(spoken("Hello")), seed=seed).answer(chat())) for seed in (1, 2)}
