@@ -109,7 +109,8 @@ def _late_chunk(rendering: Rendering, context: FaultContext[Any], choice: Any) -
     message = messages[source]
     messages[source] = replace(message, body=change(message.body, way, cut, choice))
     row = next(row for row in choices(messages[last]) if row.get("index", 0) == choice)
-    further = beside(messages[last], [change(silent(row), way[2:], lambda _: late[0])])
+    bare = {key: value for key, value in silent(row).items() if value != []}  # a score alone: no empty list of ids
+    further = beside(messages[last], [change(bare, way[2:], lambda _: late[0])])
     return insert_after(replace(rendering, messages=tuple(messages)), last, further)
 
 
