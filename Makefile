@@ -2,7 +2,7 @@
 # make demo   the main job on a fresh machine: a real client against the fake, with a verdict
 # make matrix real clients and gateways, judged and published; one of them: make matrix CLIENT=openai-python
 # make gateways  the gateways of the matrix alone
-# make selftest  the kill matrix: what each mutant client and gateway is caught by
+# make selftest  the kill matrix: what each mutant client, gateway and server is caught by
 # make golden-vllm VERSION=0.32.0  capture a real vLLM's answers anew and compare the fake with them; MODEL=folder runs a
 #             real engine. Makes its own environment in .golden/: 4 GB and about 10 minutes the first time, then about 5
 # make docs   the manual as a site in site/, every link checked

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from fakellm.conform.drivers.gateway_process import GatewayProcess, SetupError
 from fakellm.conform.gateway import GatewayTarget, conform_gateway
+from fakellm.conform.mutants.matrix import try_gateway
 from fakellm.conform.session import Options, Result
 from fakellm.conform.verdict import Exit, Word
 from fakellm.errors import UsageError
@@ -111,3 +112,10 @@ async def test_a_gateway_that_does_not_come_up_is_a_setup_failure(template: str,
 async def test_a_target_that_names_no_gateway_is_a_mistake(target: GatewayTarget) -> None:
     with pytest.raises(UsageError):
         await conform_gateway(target, SMOKE)
+
+
+async def test_a_gateway_that_hangs_costs_no_more_than_the_runs_patience() -> None:
+    trial = await try_gateway("hang", only=("smoke/**",))
+
+    assert {"gateway.answered"} == trial.told
+    assert trial.seconds < 9
