@@ -1,7 +1,6 @@
 """A server held to its word: healthy layouts agree with themselves, every visible fault names the rule it breaks."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -113,14 +112,6 @@ async def test_a_server_that_does_not_say_what_it_is_needs_a_layout() -> None:
 async def test_nobody_there_is_a_setup_failure(unused_tcp_port_factory: Callable[[], int]) -> None:
     with pytest.raises(SetupError, match="does not answer"):
         await conform_server(ServerTarget(url=f"http://127.0.0.1:{unused_tcp_port_factory()}"), Options())
-
-
-async def test_exchanges_are_recorded(tmp_path: Path) -> None:
-    async with serving("vllm-0.32.0") as url:
-        await conform_server(ServerTarget(url=url, record=tmp_path), Options(only=("smoke/**",)))
-
-    assert (tmp_path / "server.json").is_file()
-    assert list((tmp_path / "exchanges").glob("smoke-one-answer-*.json"))
 
 
 async def test_an_api_that_is_switched_off_is_not_held_against_the_server() -> None:
