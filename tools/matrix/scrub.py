@@ -20,7 +20,7 @@ _PYTHON = re.compile(r"(?:[A-Za-z]:)?[/\\][^\s\"'`(<>|,;]*?[/\\]lib[/\\]python3\
 _MODULES = re.compile(r"(?:file://)?(?:[A-Za-z]:)?[/\\][^\s\"'`(<>|,;]*?[/\\]node_modules[/\\]")
 _HOME = re.compile(r"(?:[A-Za-z]:\\Users\\|/home/|/Users/)[^/\\\s\"'`:]+|/root(?=[/\s\"'`:]|$)")
 _TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)/[^\s\"'`),:]*")
-_PORT = re.compile(r"\b(127\.0\.0\.1|localhost|0\.0\.0\.0|\[::1?\])(?::|', )\d{2,5}\b")
+_PORT = re.compile(r"\b(127\.0\.0\.1|localhost|0\.0\.0\.0|\[::1?\])(:|', )\d{2,5}\b")
 _PORT_ALONE = re.compile(r"(\bport[ =:]{1,2})\d{4,5}\b")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 _CREATED = re.compile(r"(\\?\"created(?:_at)?\\?\":\s?)\d{10}\b(?:\.\d+)?")
@@ -59,7 +59,7 @@ def scrubbed(text: str, machine: Machine) -> str:
             text = re.sub(re.escape(place) + r"(?=[/\\\s\"'`:),]|$)[^\s\"'`),:]*", word, text)
     text = _TEMPORARY.sub("TMP", text)
     text = _HOME.sub("~", text)
-    text = _PORT.sub(lambda found: f"{found[1]}:PORT", text)
+    text = _PORT.sub(r"\1\2PORT", text)
     text = _PORT_ALONE.sub(r"\1PORT", text)
     text = _ADDRESS.sub("0x…", text)
     text = _CREATED.sub(r"\g<1>1700000000", text)
@@ -83,7 +83,7 @@ def scrubbed_all(thing: Any, machine: Machine) -> Any:
 def _named(text: str, name: str, word: str) -> str:
     """A host name as a word of its own; one of a letter or two would be found everywhere."""
     short = name.partition(".")[0]
-    for one in {name, short}:
+    for one in (name, short):
         if len(one) > 2 and one.lower() not in ("localhost", "host"):
             text = re.sub(rf"(?<![\w-]){re.escape(one)}(?![\w-])", word, text)
     return text
