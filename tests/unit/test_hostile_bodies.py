@@ -47,7 +47,9 @@ BODIES: dict[str, bytes] = {
     "a template that divides by zero": json.dumps(
         {"model": "tiny", "messages": [{"role": "user", "content": "x"}], "chat_template": "{{ 1 / 0 }}"}
     ).encode(),
-    "nesting": json.dumps({"model": "tiny", "messages": [], "tools": [_nested(400)], "metadata": _nested(400)}).encode(),
+    "nesting": json.dumps(
+        {"model": "tiny", "messages": [], "tools": [_nested(400)], "metadata": _nested(400)}
+    ).encode(),
     "duplicate keys": b'{"model":"tiny","model":"other","messages":[{"role":"user","content":"x"}],"prompt":"x"}',
 }
 

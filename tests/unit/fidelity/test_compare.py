@@ -220,4 +220,7 @@ def test_a_capture_that_kept_only_the_media_type_is_at_most_equal() -> None:
 
     assert "equal" == judged(recorded, "{}", headers=charset).verdict
     assert "differs" == judged(recorded, "{}", headers={"content-type": "text/event-stream-x"}).verdict
-    assert "differs" == judged(exchange("{}", headers=charset), "{}", headers={"content-type": "text/event-stream"}).verdict
+    assert (
+        "differs"
+        == judged(exchange("{}", headers=charset), "{}", headers={"content-type": "text/event-stream"}).verdict
+    )
