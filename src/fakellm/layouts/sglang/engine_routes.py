@@ -36,6 +36,8 @@ def generate(request: Request, station: SglangStation, context: Context) -> Ask 
     elif crashes(parameters, station.traits):
         return answers.crash()
     try:
+        if native.is_empty_batch(body.values):
+            return answers.events(()) if body.values["stream"] else answers.json_answer([])
         return native.read_ask(body.sent, body.values, request, station.engine)
     except Refusal as refused:
         if refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR:

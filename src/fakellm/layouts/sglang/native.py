@@ -47,6 +47,16 @@ def read_ask(body: Mapping[str, Any], values: Mapping[str, Any], request: Reques
     )
 
 
+def is_empty_batch(values: Mapping[str, Any]) -> bool:
+    """True for ``"text": []``, which is answered by a list of no answers (0.5.9 to 0.5.23: the manager's loop over it
+    is empty); an empty list of ids is refused. Raises Refusal where a batch of another length is."""
+    if values["text"] != []:
+        return False
+    _samples(values["sampling_params"])
+    _rids(values["rid"], 0, 1, single=False)
+    return True
+
+
 def sampling_of(item: Item, parameters: Mapping[str, Any]) -> Sampling:
     """The neutral reading of what ends an item."""
     limits = item.limits

@@ -105,6 +105,11 @@ class TestBatches:
     def test_a_batch_of_one_is_a_list(self) -> None:
         assert isinstance(told(server(says=SAYS), generate(["a"])), list)
 
+    def test_a_batch_of_none_is_an_empty_list(self) -> None:
+        assert [] == told(server(says=SAYS), generate([]))
+        assert [] == events(server(says=SAYS), generate([], stream=True))
+        assert "rids length" in told(server(says=SAYS), generate([], rid=["a"]), 400)["error"]["message"]
+
     def test_a_batch_may_ask_differently_for_each(self) -> None:
         request = generate(
             ["a", "b"], return_logprob=[True, False], sampling_params=[{"max_new_tokens": 1}, {"max_new_tokens": 2}]
