@@ -23,18 +23,21 @@ from fakellm.tokenizer import load
 from . import environment, folder
 from .capture import Captor
 from .environment import NEEDS, TORCH, Environment, InstallError
+from .probes import plans as made_up
 from .running import RealServer, StartError
 from .wanted import Plan, nearest, plan_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".golden"
-SERVED = "--served-model-name"
+SCRIPTED = "scripted"
+"""The tokenizer of the library's scripted servers."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=f"It needs {NEEDS}")
 @click.argument("version")
 @click.option("--model", type=click.Path(path_type=Path, exists=True), help="Run this model instead of playing truths.")
 @click.option("--only", multiple=True, metavar="GLOB", help="Folder names; may be given repeatedly.")
+@click.option("--probes", is_flag=True, help="Ask the made-up requests of probes/, not those of the library.")
 @click.option("--torch", default=TORCH, show_default=True, help="What is installed as torch.")
 @click.option("--venv", type=click.Path(path_type=Path), help="A venv to use as it is: another version's libraries.")
 @click.option(
@@ -44,6 +47,7 @@ def main(
     version: str,
     model: Path | None,
     only: tuple[str, ...],
+    probes: bool,
     torch: str,
     venv: Path | None,
     library: Path | None,
@@ -54,7 +58,7 @@ def main(
     """
     started = time.monotonic()
     with Library([library or resource("golden")]) as opened:
-        chosen = _plans(opened, version, model, only)
+        chosen = _plans(opened, version, model, only, probes=probes)
         if not chosen:
             raise click.UsageError("nothing to capture: no folder of the library fits")
         try:
@@ -69,15 +73,18 @@ def main(
     return 0 if report.holds else 1
 
 
-def _plans(library: Library, version: str, model: Path | None, only: Sequence[str]) -> list[tuple[Plan, Masks]]:
+def _plans(
+    library: Library, version: str, model: Path | None, only: Sequence[str], *, probes: bool
+) -> list[tuple[Plan, Masks]]:
+    """Every server that is to be started, with the masks of its answers."""
     found: list[tuple[Plan, Masks]] = []
     for origin in nearest(library.folders, version):
-        if model is not None and not _same_tokenizer(origin, model):
-            continue
-        plan = plan_of(origin, version, _spoken(origin))
-        if not only or any(fnmatchcase(plan.name, pattern) for pattern in only):
-            found.append((plan, origin.masks))
-    return found
+        if model is None or _same_tokenizer(origin, model):
+            found.append((plan_of(origin, version, _spoken(origin)), origin.masks))
+    if probes:
+        scripted = next(folder for folder in library.folders if folder.server.tokenizer == SCRIPTED)
+        found = [(plan, scripted.masks) for plan in made_up(version, scripted.tokenizer or Path(SCRIPTED))]
+    return [(plan, masks) for plan, masks in found if not only or any(fnmatchcase(plan.name, one) for one in only)]
 
 
 def _captured(plan: Plan, masks: Masks, version: str, installed: Environment, model: Path | None) -> Path:

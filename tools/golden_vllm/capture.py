@@ -24,7 +24,7 @@ from fakellm.tokenizer import Tokenizer
 
 from .wanted import Wanted
 
-ANSWER_SECONDS = 120.0
+ANSWER_SECONDS = 30.0
 ENGINE_SECONDS = 3.0
 """How long to wait for the engine to be asked after an answer (a background response answers first)."""
 

@@ -48,7 +48,10 @@ def row(token: Mapping[str, Any], count: int, *, asked: Sequence[int] = ()) -> R
     own = float32(-STEP * rank) if own is None else own
     if asked:
         scores = {one: score for one, score in known if score is not None}
-        told = [scores.get(one, float32(own - STEP * place)) for place, one in enumerate(asked, 1)]
+        scores[token["id"]] = own
+        for place, one in enumerate(asked, 1):
+            scores.setdefault(one, float32(own - STEP * place))
+        told = [scores[one] for one in asked]
         return Row([token["id"], *asked], [own, *told], rank)
     ids = [one for one, _ in known[:count]]
     scores = [own if score is None else score for _, score in known[:count]]

@@ -39,6 +39,7 @@ def replace_engine() -> None:
 
 def main() -> None:
     mend_old_imports()
+    import_module("pace").watch()
     replace_engine()
     sys.argv[0] = "api_server"
     runpy.run_module("vllm.entrypoints.openai.api_server", run_name="__main__")

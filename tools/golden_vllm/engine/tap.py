@@ -6,7 +6,6 @@ are handed on one by one, so that the server sends each before the next arrives 
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -14,13 +13,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pace
 from rows import Row
 
 engine: Any = import_module("vllm.v1.engine")
 
 CHILD = re.compile(r"^(\d+)_(.+)$", re.DOTALL)
 GAP_SECONDS = 0.005
-TURNS = 40
 
 
 class Tap:
@@ -61,9 +60,7 @@ class Tap:
                 heard.hear(output)
                 if output.finish_reason is not None:
                     self._end(output.request_id)
-        await asyncio.sleep(GAP_SECONDS)
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
+        await pace.taken(GAP_SECONDS)
         return told
 
     def _end(self, request_id: str) -> None:

@@ -21,6 +21,7 @@ from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
 from .parsing import asked_of, seen_prompt, shows_specials
 from .prompts import chat_prompt
+from .truncation import truncated
 from .validate import Parsed, Refusal, check_context, engine_checks, read
 
 
@@ -85,7 +86,7 @@ def make_prompt(values: Mapping[str, Any], running: Running) -> Prompt | Renderi
     if values.get("tool_choice") == "none" and running.settings.exclude_tools_when_tool_choice_none:
         tools = None
     try:
-        return chat_prompt(
+        prompt = chat_prompt(
             running.tokenizer,
             values.get("messages") or (),
             tools=tools,
@@ -97,6 +98,7 @@ def make_prompt(values: Mapping[str, Any], running: Running) -> Prompt | Renderi
         )
     except TokenizerError as problem:
         return json_answer(error_value(problem.message, "BadRequestError", None, 400), status=400)
+    return truncated(prompt, values, running.traits, running.settings)
 
 
 def _wants(values: Mapping[str, Any], running: Running) -> Wants:

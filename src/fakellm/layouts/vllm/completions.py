@@ -7,7 +7,7 @@ equal text collapse; ``text_offset`` counts the characters of the token texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ask import Ask
@@ -111,8 +111,20 @@ class _Completions:
         place = self.told.prompts.index(prompt)
         first = firsts[place] if place < len(firsts) else None
         return tuple(
-            first if score is None and place == 0 else score for place, score in enumerate(prompt.scores or ())
+            first if score is None and place == 0 else self._echoed(score)
+            for place, score in enumerate(prompt.scores or ())
         )
+
+    def _echoed(self, score: Score | None) -> Score | None:
+        """A prompt score as echo shows it among the sampled ones: as many alternatives, spelled alike."""
+        if score is None or score.top is None:
+            return score
+        count: int = self.ask.options.get("engine_top", self.ask.wants.top_logprobs)
+        top = score.top if count < 0 else score.top[: count + 1]
+        if not self.ask.wants.tokens_as_ids:
+            return replace(score, top=top)
+        named = tuple(replace(one, token=f"token_id:{one.id}") for one in top)
+        return replace(score, token=f"token_id:{score.id}", top=named)
 
     @staticmethod
     def _prompt_ids(prompt: ToldPrompt) -> list[Any] | None:

@@ -17,6 +17,8 @@ from .api import Api, Running
 from .chat_api import as_ids
 from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
+from .prompts import encoded
+from .truncation import truncated
 from .validate import Refusal, check_context, engine_checks, read
 
 DEFAULT_MAX_TOKENS = 16
@@ -77,12 +79,13 @@ def make_prompts(values: Mapping[str, Any], running: Running) -> tuple[Prompt, .
     if isinstance(given, str) or (given and isinstance(given[0], int)):
         given = [given]
     special = values.get("add_special_tokens", True) is not False
-    return tuple(_prompt(one, running, special) for one in given or ())
+    prompts = (_prompt(one, running, special) for one in given or ())
+    return tuple(truncated(prompt, values, running.traits, running.settings) for prompt in prompts)
 
 
 def _prompt(given: Any, running: Running, special: bool) -> Prompt:
     if isinstance(given, str):
-        return Prompt(running.tokenizer.encode(given, add_special_tokens=special), given)
+        return Prompt(encoded(running.tokenizer, given, add_special_tokens=special), given)
     ids = tuple(given)
     return Prompt(ids, running.tokenizer.decode(ids, skip_special_tokens=False))
 

@@ -17,7 +17,7 @@ def random_id(context: Context, running: Running) -> str:
 def answer_facts(prefix: str, ask: Ask, running: Running, context: Context) -> AnswerFacts:
     """Everything about an answer that does not come from the engine."""
     settings = running.settings
-    chosen = ask.request_id or random_id(context, running)
+    chosen = random_id(context, running) if ask.request_id is None else ask.request_id
     made: dict[tuple[int, int], str] = {}
 
     def tool_id(choice: int, call: int, own: bool) -> str:

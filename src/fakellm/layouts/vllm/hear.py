@@ -55,7 +55,8 @@ def _member(options: Any, name: str) -> Any:
 
 def request_id(values: Mapping[str, Any], request: Request) -> str | None:
     """The id that the client chose: header X-Request-Id wins over the body's request_id."""
-    return request.headers.get("x-request-id") or values.get("request_id") or None
+    header = request.headers.get("x-request-id")
+    return values.get("request_id") if header is None else header
 
 
 def refused(refusal: Refusal, api: str, stream: bool) -> Rendering:

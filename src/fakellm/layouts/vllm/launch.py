@@ -73,7 +73,7 @@ class Settings:
     sse_keep_alive_interval: int = 0
     fingerprint_mode: str = "full"
     fingerprint_value: str | None = None
-    allowed_origins: tuple[str, ...] = ("*",)
+    allowed_origins: tuple[str, ...] | None = None
     dev_mode: bool = False
     """VLLM_SERVER_DEV_MODE=1: sleep, wake up, reset, weight transfer routes."""
     responses_store: bool = False

@@ -13,11 +13,35 @@ from functools import lru_cache
 from typing import Any, cast
 
 from ...ask import Prompt
+from ...errors import TokenizerError
 from ...tokenizer import Tokenizer
 
 _WALKS_PARTS = re.compile(
     r"\{%-?\s*for\s+\w+\s+in\s+\w+(?:\[['\"]content['\"]\]|\.content\b)|\{%-?\s*for\s+\w+\s+in\s+content\b"
 )
+
+CONTINUED_AND_OPEN = (
+    "continue_final_message and add_generation_prompt are not compatible. Use continue_final_message when you want the "
+    "model to continue the final message, and add_generation_prompt when you want to add a header that will prompt it "
+    "to start a new assistant message instead."
+)
+"""What transformers says when a request that set one of the two meets the other's default."""
+
+
+NO_TEXT = "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"
+"""What the tokenizers library says of text that is no Unicode."""
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encoded(tokenizer: Tokenizer, text: str, *, add_special_tokens: bool = False) -> tuple[int, ...]:
+    """The ids of a text; raises TokenizerError as the server words it."""
+    try:
+        return tokenizer.encode(text, add_special_tokens=add_special_tokens)
+    except TokenizerError:
+        if _LONE_SURROGATE.search(text) is None:
+            raise
+        raise TokenizerError(NO_TEXT, where="tokenizer") from None
 
 
 @lru_cache(maxsize=64)
@@ -85,6 +109,8 @@ def chat_prompt(
     variables: Mapping[str, Any] | None = None,
 ) -> Prompt:
     """Render and tokenise a conversation; raises TokenizerError in the template's own words."""
+    if continue_final_message and add_generation_prompt:
+        raise TokenizerError(CONTINUED_AND_OPEN, where="chat template")
     source = template or str(tokenizer.config.get("chat_template") or "")
     text = tokenizer.render_chat(
         template_messages(messages, parts=walks_parts(source)),
@@ -94,4 +120,4 @@ def chat_prompt(
         template=template,
         variables=variables,
     )
-    return Prompt(tokenizer.encode(text, add_special_tokens=add_special_tokens), text)
+    return Prompt(encoded(tokenizer, text, add_special_tokens=add_special_tokens), text)

@@ -22,6 +22,7 @@ from .batch_api import BATCH
 from .bodies import detail_answer, error_value, json_answer
 from .chat_api import CHAT
 from .completions_api import COMPLETIONS
+from .cors import opened, preflight
 from .dev import weight_version
 from .launch import Settings, settings_of
 from .messages import MESSAGES
@@ -97,6 +98,17 @@ class Station:
         return not strict_tools(self.running.shape.version, self.running.launch.env)
 
     def receive(self, request: Request, context: Context) -> Ask | Rendering:
+        """What was heard, or the answer of a route without an engine; browsers are told who may read it."""
+        answer = preflight(request, self.running.settings, self.running.traits.version)
+        if answer is not None:
+            return answer
+        heard = self._received(request, context)
+        return heard if isinstance(heard, Ask) else self._opened(heard, request)
+
+    def _opened(self, rendering: Rendering, request: Request) -> Rendering:
+        return opened(rendering, request, self.running.settings, self.running.traits.version)
+
+    def _received(self, request: Request, context: Context) -> Ask | Rendering:
         running = self.running
         if not self._authorised(request):
             return json_answer({"error": "Unauthorized"}, status=401)
@@ -125,7 +137,7 @@ class Station:
         )
 
     def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
-        return APIS[ask.api].render(told, ask, self.running, context)
+        return self._opened(APIS[ask.api].render(told, ask, self.running, context), ask.request)
 
     def served(self, served: Served) -> None:
         """Count an answer for /metrics."""
@@ -149,7 +161,8 @@ class Station:
         room = min(self.running.settings.max_model_len - len(ids), ROOMY_TOKENS)
         limit = ask.sampling.max_tokens
         sampling = replace(ask.sampling, max_tokens=None if limit is None or limit >= ROOMY_TOKENS else limit)
-        shape = (ask.api, ask.stream, ask.n, ask.model, sampling, wants, room, ids[-1:], bool(ask.tools))
+        origin = ask.request.headers.get("origin")
+        shape = (ask.api, ask.stream, ask.n, ask.model, sampling, wants, room, ids[-1:], bool(ask.tools), origin)
         return (*shape, repr(ask.tool_choice), repr(sorted(ask.options.items())))
 
     def _authorised(self, request: Request) -> bool:

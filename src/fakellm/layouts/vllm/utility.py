@@ -13,6 +13,7 @@ from .bodies import empty_answer, json_answer
 from .chat_api import make_prompt
 from .frames import random_id
 from .metrics import METRICS_TYPE
+from .prompts import encoded
 from .validate import Refusal, read
 
 Parameters = Mapping[str, str]
@@ -105,15 +106,14 @@ def tokenize(request: Request, running: Running, context: Context, parameters: P
     if isinstance(parsed, Refusal):
         return parsed.rendering()
     values = parsed.values
-    if values.get("messages") is not None:
+    if values.get("prompt") is None:
         prompt = make_prompt(values, running)
         if isinstance(prompt, Rendering):
             return prompt
         ids = prompt.token_ids
     else:
-        ids = running.tokenizer.encode(
-            str(values.get("prompt", "")), add_special_tokens=values.get("add_special_tokens", True) is not False
-        )
+        special = values.get("add_special_tokens", True) is not False
+        ids = encoded(running.tokenizer, str(values.get("prompt", "")), add_special_tokens=special)
     strings = [running.tokenizer.vocab_piece(token_id) for token_id in ids]
     return json_answer(
         {

@@ -454,12 +454,21 @@ class TestConversations:
         assert "tiny is not a multimodal model" == told(refused({"messages": [self.IMAGE]}))[3]
         assert "tiny is not a multimodal model None" == told(refused({"messages": [self.IMAGE]}, version=V12))[3]
 
-    def test_unknown_parts(self):
-        body = {"messages": [{"role": "user", "content": [{"type": "smell", "smell": "x"}]}]}
+    def test_unknown_parts_beside_known_ones(self):
+        parts = [{"type": "text", "text": "a"}, {"type": "smell", "smell": "x"}]
+        body = {"messages": [{"role": "user", "content": parts}]}
 
         assert (400, "BadRequestError", "type") == told(refused(body))[:3]
         assert "Unsupported chat content part type: 'smell'. Supported types: audio_embeds," in told(refused(body))[3]
         assert (501, "NotImplementedError", None, "Unknown part type: smell") == told(refused(body, version=V20))
+
+    def test_parts_that_no_shape_knows_are_seen_when_they_are_walked_over(self):
+        body = {"messages": [{"role": "user", "content": [{"type": "smell", "smell": "x"}]}]}
+
+        said = told(refused(body))[3].splitlines()
+        assert "8 validation errors for ValidatorIterator" == said[0]
+        assert "0.ChatCompletionContentPartTextParam.type" in said
+        assert "  Input should be 'text' [type=literal_error, input_value='smell', input_type=str]" in said
 
     def test_text_parts_are_fine(self):
         content = [{"type": "text", "text": "a"}, {"type": "refusal", "refusal": "b"}, {"text": "c"}]

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from ....message import Message
+from ..validate.spelling import visit
 from .rules import MessageRules
 
 STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 NewSignature = Callable[[], str]
-PYDANTIC = "2.14"
-"""The pydantic whose words stand in a stream's error event (that of the captures)."""
 
 
 class UnusableInput(Exception):
@@ -103,6 +102,14 @@ def _input(arguments: str) -> Any:
     return cast("Any", value)
 
 
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 class Converter:
     """Chat chunks in, Anthropic events out (from 0.20.2). One block is open at a time."""
 
@@ -151,7 +158,7 @@ class Converter:
 
     def _finish(self, body: Mapping[str, Any]) -> None:
         self._close()
-        complete = self._called and not isinstance(_input(self._arguments), str)
+        complete = self._called and _is_json(self._arguments)
         finish, stop = self._end
         reason, sequence = stop_of(finish or "stop", stop, self._rules, called=self._called, complete=complete)
         delta = {"stop_reason": reason}
@@ -246,7 +253,7 @@ def broken_chunk(body: Mapping[str, Any]) -> str:
         lines += [
             name,
             f"  Field required [type=missing, input_value={_cut(dict(body))}, input_type=dict]",
-            _visit("missing"),
+            visit("missing"),
         ]
     return "\n".join(lines)
 
@@ -255,11 +262,7 @@ def _no_object(value: Any) -> str:
     """What pydantic says of a call's input that is no object."""
     row = f"input_value={_cut(value)}, input_type={type(value).__name__}"
     words = f"  Input should be a valid dictionary [type=dict_type, {row}]"
-    return "\n".join(["1 validation error for AnthropicContentBlock", "input", words, _visit("dict_type")])
-
-
-def _visit(kind: str) -> str:
-    return f"    For further information visit https://errors.pydantic.dev/{PYDANTIC}/v/{kind}"
+    return "\n".join(["1 validation error for AnthropicContentBlock", "input", words, visit("dict_type")])
 
 
 def _cut(value: Any) -> str:

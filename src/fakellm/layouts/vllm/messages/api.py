@@ -20,7 +20,7 @@ from ..frames import answer_facts
 from ..hear import request_id, sampling
 from ..parsing import asked_of, seen_prompt, shows_specials
 from ..route import Route
-from ..validate import Parsed, Refusal, check_context, engine_checks, read
+from ..validate import Parsed, Refusal, check_context, engine_checks, read, refused_conversation
 from .answer import Converter, UnusableInput, error_value, whole
 from .inputs import UnknownTool, chat_values
 from .old_stream import OldConverter
@@ -80,6 +80,9 @@ def _chat(parsed: Parsed, rules: MessageRules, running: Running) -> tuple[dict[s
         values = chat_values(parsed.values, rules, lambda: _system_first(running))
     except UnknownTool as problem:
         return json_answer(error_value("BadRequestError", str(problem)), status=400)
+    refusal = refused_conversation("messages", values, running.traits, running.settings)
+    if refusal is not None:
+        return refusal.rendering()
     prompt = make_prompt(values, running)
     return translated(prompt) if isinstance(prompt, Rendering) else (values, prompt)
 

@@ -118,6 +118,8 @@ def _of_blocks(message: Mapping[str, Any], blocks: Sequence[Block], out: list[Me
         kind = block.get("type")
         if kind == "text" and block.get("text"):
             parts.append({"type": "text", "text": block["text"]})
+        elif kind == "image" and block.get("source"):
+            parts.append({"type": "image_url", "image_url": {"url": ""}})
         elif kind == "thinking" and block.get("thinking") is not None and rules.blocks:
             thoughts.append(str(block["thinking"]))
         elif kind == "tool_use":
@@ -134,7 +136,7 @@ def _of_blocks(message: Mapping[str, Any], blocks: Sequence[Block], out: list[Me
     if calls:
         made["tool_calls"] = calls
     if parts:
-        made["content"] = parts[0]["text"] if len(parts) == 1 else parts
+        made["content"] = parts[0]["text"] if len(parts) == 1 and "text" in parts[0] else parts
     return made
 
 

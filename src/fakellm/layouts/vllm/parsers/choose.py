@@ -29,7 +29,8 @@ NO_SCHEMAS: Schemas = {}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a request says about parsing. ``choice``: none | auto | required | named; ``name``: the named function;
+    """What a request says about parsing. ``choice``: none | auto | required | named | unsaid (null without tools: a
+    message, or a chat that says so; the tool parser of 0.24 and newer speaks then); ``name``: the named function;
     ``tools``: were tools given; ``thinking``: the chat template's enable_thinking; ``prompt_ended``: the prompt has
     already ended the reasoning; ``api``: chat (messages too) or responses."""
 
@@ -59,6 +60,8 @@ def asked_of(values: Mapping[str, Any], api: str = "chat") -> Asked:
         kind = "required"
     elif (tools and choice != "none") or (choice == "auto" and api == "responses"):
         kind = "auto"
+    elif choice is None and "tool_choice" in values and api != "responses":
+        kind = "unsaid"
     variables: Mapping[str, Any] = values.get("chat_template_kwargs") or {}
     return Asked(
         choice=kind,

@@ -34,13 +34,15 @@ def read_whole(
         return Whole(thought, None, () if content is None else ((asked.name, content),))
     if asked.choice == "required" and forced_json:
         return Whole(thought, None, required_calls(content or ""))
-    if tools is None or asked.choice == "none":
+    silent = asked.choice == "none" or (asked.choice == "unsaid" and rules.flow != "phases")
+    if tools is None or silent:
         if tools is not None and grammar and rules.leaves_out_calls:
             return Whole(thought, tools.whole(content or "")[1])
         return Whole(thought, content)
     calls, rest = tools.whole(content or "")
     if calls:
-        return Whole(thought, rest if rest and rest.strip() else None, calls)
+        told = () if asked.choice == "unsaid" else calls  # they are found, and then nobody asks for them
+        return Whole(thought, rest if rest and rest.strip() else None, told)
     if asked.forced and rules.named_empty and not (content or "").strip():
         return Whole(thought, None)
     if grammar and rules.drops_incomplete:

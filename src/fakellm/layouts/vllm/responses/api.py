@@ -20,8 +20,9 @@ from ..parsing import asked_of, parser_of, seen_prompt, shows_specials
 from ..prompts import chat_prompt
 from ..validate import Parsed, Refusal, check_context, engine_checks, read, refusals
 from .body import Answer
+from .echo import with_extras
 from .inputs import UnknownItem, conversation, goes_on, shown_tools
-from .rules import RESPONSE_RULES
+from .rules import RESPONSE_RULES, ResponseRules
 from .store import Stored, keep, stored
 from .stream import cut_off, stream
 
@@ -122,9 +123,19 @@ def _ask(request: Request, parsed: Parsed, prompt: Prompt, messages: Sequence[An
             "counts_whole": not rules.counts_stream,
             "store": bool(values.get("store")) and running.settings.responses_store,
             "stream_interval": running.settings.stream_interval or 1,
-            "echo": {**{name: values.get(name) for name in ECHOED}, **_sampled(values, running)},
+            "echo": {**_echoed(parsed, rules), **_sampled(values, running)},
         },
     )
+
+
+def _echoed(parsed: Parsed, rules: ResponseRules) -> dict[str, Any]:
+    """What the response repeats of its request."""
+    shown = {name: parsed.values.get(name) for name in ECHOED}
+    for name in ("reasoning", "text"):
+        shown[name] = with_extras(shown[name], parsed.body.get(name))
+    if rules.parallel_default and shown["parallel_tool_calls"] is None:
+        shown["parallel_tool_calls"] = True
+    return shown
 
 
 def _sampled(values: Mapping[str, Any], running: Running) -> dict[str, Any]:

@@ -19,7 +19,15 @@ _FUNCTION = (
     "output_schema",
 )
 _CUSTOM = ("name", "type", "allowed_callers", "async", "defer_loading", "description", "format")
-_MEMBERS = {"function": _FUNCTION, "custom": _CUSTOM}
+_SEARCH = ("type", "search_content_types", "search_context_size", "user_location")
+_MEMBERS = {
+    "function": _FUNCTION,
+    "custom": _CUSTOM,
+    "web_search_preview": _SEARCH,
+    "web_search_preview_2025_03_11": _SEARCH,
+    "code_interpreter": ("container", "type", "allowed_callers"),
+}
+_CONTAINER = ("type", "file_ids", "memory_limit", "network_policy")
 _FORMATS = {
     "text": ("type",),
     "json_object": ("type",),
@@ -30,7 +38,15 @@ _REASONING = ("context", "effort", "generate_summary", "mode", "summary")
 
 def tools(given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The tools; kinds that are not known here are repeated as they came."""
-    return [_filled(tool, _MEMBERS.get(str(tool.get("type")), tuple(tool))) for tool in given]
+    return [_tool(tool) for tool in given]
+
+
+def _tool(given: Mapping[str, Any]) -> dict[str, Any]:
+    shown = _filled(given, _MEMBERS.get(str(given.get("type")), tuple(given)))
+    container: Any = shown.get("container")
+    if given.get("type") == "code_interpreter" and isinstance(container, Mapping):
+        shown["container"] = _filled(cast("Mapping[str, Any]", container), _CONTAINER)
+    return shown
 
 
 def tool_choice(given: Any) -> Any:
@@ -54,6 +70,15 @@ def text(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
         members = cast("Mapping[str, Any]", form)
         shown["format"] = _filled(members, _FORMATS.get(str(members.get("type")), tuple(members)))
     return shown
+
+
+def with_extras(checked: Any, sent: Any) -> Any:
+    """A checked value with the members that were sent besides those it knows: the SDK's objects keep them."""
+    if not isinstance(checked, Mapping) or not isinstance(sent, Mapping):
+        return cast("Any", checked)
+    known, given = cast("Mapping[str, Any]", checked), cast("Mapping[str, Any]", sent)
+    kept = {name: with_extras(value, given.get(name)) for name, value in known.items()}
+    return {**kept, **{name: value for name, value in given.items() if name not in known}}
 
 
 def python_names(value: Any) -> Any:

@@ -59,6 +59,8 @@ class ResponseRules:
     """Members with a Python name of their own (async, schema) are written by their JSON name (from 0.20.2)."""
     as_ids: bool = True
     """--return-tokens-as-token-ids counts (from 0.16)."""
+    parallel_default: bool = True
+    """A parallel_tool_calls that is null is shown as true (from 0.28); before, it is refused."""
     raw_strings: bool = False
     """The raw messages of a stream are JSON in strings, one of every step (0.16)."""
 
@@ -79,7 +81,7 @@ RULES_0_28 = replace(
     filters_calls=False,
     custom_tools=False,
 )
-RULES_0_24 = replace(RULES_0_28, transfer=False)
+RULES_0_24 = replace(RULES_0_28, transfer=False, parallel_default=False)
 RULES_0_20_2 = replace(RULES_0_24, stream="single")
 RULES_0_16 = replace(
     RULES_0_20_2,

@@ -46,7 +46,8 @@ class ItemStream:
             self._events.due_ms, self._events.tokens = step.due_ms, step.tokens
             for group in _groups(self._shown(step)):
                 self._group(group, step)
-        self._close()
+        if self._answer.choice.failure is None:
+            self._close()
 
     def _shown(self, step: ToldStep) -> Sequence[Part]:
         if step.parts is None:

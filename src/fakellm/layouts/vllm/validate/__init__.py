@@ -9,6 +9,7 @@ from . import refusals
 from .apis import recognised
 from .checks import Rules
 from .context import check_context
+from .conversation import refused_conversation
 from .engine import engine_checks
 from .flaws import Refusal
 from .queries import QUERIES, read_query
@@ -25,4 +26,5 @@ __all__ = [
     "read_query",
     "recognised",
     "refusals",
+    "refused_conversation",
 ]

@@ -13,7 +13,7 @@ from ..options import V16, V20, V24, V28, V32
 from .chat import payload_fields, transfer_fields
 from .checks import Rules, as_object
 from .containers import Checked, ListOf, Maybe, Union
-from .flaws import Flaw, Path
+from .flaws import Flaw, FlawedBody, Path
 from .handler import check_tool_parsing
 from .kinds import Flaws, Kind, OneOf, Whole
 from .parts import (
@@ -205,6 +205,21 @@ def messages_fields(version: Version, stop_limit: int) -> Record:
     ).at(version)
 
 
+def check_thinking(sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rules) -> None:
+    """0.32: thinking has to leave room for an answer, unless only the prompt's cache is wanted."""
+    if rules.version < V32:
+        return
+    thinking = as_object(sent.get("thinking"))
+    prefills = as_object(values.get("kv_transfer_params")).get("do_remote_decode")
+    if (
+        thinking.get("type") == "enabled"
+        and not prefills
+        and values["thinking"]["budget_tokens"] >= values["max_tokens"]
+    ):
+        text = "thinking.budget_tokens must be less than max_tokens"
+        raise FlawedBody([value_flaw(text, ("body",), sent)])
+
+
 @cache
 def count_fields(version: Version, stop_limit: int) -> Record:
     """The body of /v1/messages/count_tokens (from 0.20)."""
@@ -226,5 +241,5 @@ def count_fields(version: Version, stop_limit: int) -> Record:
 def check_tools(values: Mapping[str, Any], rules: Rules) -> None:
     """Tools without a choice mean ``auto``, which needs a parser, as in a chat."""
     choice = as_object(values.get("tool_choice")).get("type")
-    if values.get("tools") and choice in (None, "auto"):
+    if values.get("tools") is not None and choice in (None, "auto"):
         check_tool_parsing({"tool_choice": "auto"}, rules)

@@ -21,6 +21,7 @@ from .handler import (
     check_template_trust,
     check_tool_parsing,
 )
+from .lazy import check_calls
 from .records import Branches, Record, Version
 
 OwnCheck = Callable[[Mapping[str, Any], Mapping[str, Any], Rules], None]
@@ -59,6 +60,7 @@ _CHAT = ApiReader(
         check_handed_ids,
         check_conversation,
     ),
+    own=check_calls,
 )
 _COMPLETIONS = ApiReader(
     completions.fields,
@@ -87,7 +89,9 @@ API_READERS: Mapping[str, ApiReader] = {
             responses.check_history,
             check_template_trust,
             responses.check_response_tools,
+            check_media,
             responses.check_empty_input,
+            responses.check_input_parts,
         ),
     ),
     "generate": _TOKENS_IN,
@@ -95,11 +99,14 @@ API_READERS: Mapping[str, ApiReader] = {
     "messages": ApiReader(
         anthropic.messages_fields,
         handler_checks=(check_model, anthropic.check_tools, check_empty_conversation),
+        own=anthropic.check_thinking,
     ),
-    "count_tokens": ApiReader(anthropic.count_fields, handler_checks=(check_model,)),
+    "count_tokens": ApiReader(anthropic.count_fields, handler_checks=(check_model, check_empty_conversation)),
     "tokenize": ApiReader(
         tokenization.tokenize_fields,
+        checks=tokenization.checks,
         handler_checks=(check_model, check_template_trust, check_empty_conversation, check_conversation),
+        own=tokenization.check_media,
     ),
     "detokenize": ApiReader(tokenization.detokenize_fields),
     "derender-chat": ApiReader(derender.chat_fields),

@@ -140,10 +140,19 @@ def check_structural_tag(body: Body, rules: Rules) -> None:
     if rules.version >= V24 and as_object(given).get("type") == "structural_tag":
         flaws: Flaws = []
         Union(STRUCTURAL_TAGS).check(given, (), flaws)
-        if flaws:
+        if flaws or _untriggered(as_object(given)):
             raise Objection("Invalid response_format structural_tag specification.", "response_format")
     if rules.version >= V24 and as_object(body.get("structured_outputs")).get("structural_tag") == "":
         raise Objection("Invalid structured_outputs structural_tag specification.", "structured_outputs")
+
+
+def _untriggered(given: Mapping[str, Any]) -> bool:
+    """Whether some structure of a tag of the old form begins with no trigger, or there are none."""
+    if "structures" not in given:
+        return False
+    triggers = [trigger for trigger in as_list(given.get("triggers")) if isinstance(trigger, str)]
+    begins = [str(as_object(one).get("begin")) for one in as_list(given["structures"])]
+    return not begins or not all(any(begin.startswith(trigger) for trigger in triggers) for begin in begins)
 
 
 def check_cache_salt(body: Body, rules: Rules, typed_from: Version = V24) -> None:

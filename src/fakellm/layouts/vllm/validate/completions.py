@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ..options import V12, V20, V24, V28, V32
+from ..options import V12, V16, V20, V24, V28, V32
 from .chat import guided_fields, payload_fields, priority_fields, routing_fields, transfer_fields, truncation
 from .checks import (
     Body,
@@ -242,9 +242,9 @@ def check_embeds(values: Mapping[str, Any], rules: Rules) -> None:
         raise Objection("Echo is unsupported with prompt embeds.", answered=True)
     if values.get("prompt_logprobs") is not None:
         raise Objection("prompt_logprobs is not compatible with prompt embeds.", answered=True)
-    if not rules.settings.enable_prompt_embeds:
+    if not rules.settings.enable_prompt_embeds and values["prompt_embeds"] != []:
         text = "You must set `--enable-prompt-embeds` to input `prompt_embeds`."
-        raise Objection(text, plain=rules.version < V28)
+        raise Objection(text, "prompt_embeds", plain=rules.version < V16)
 
 
 def check_some_prompt(values: Mapping[str, Any], rules: Rules) -> None:

@@ -149,6 +149,8 @@ def _too_long(rules: Rules, length: int, output: int, room: int) -> Objection:
 
 
 def _output_name(api: str, fields: Mapping[str, Any]) -> str:
+    if api == "messages":
+        return "max_completion_tokens"
     if api == "chat" and fields.get("max_completion_tokens") is not None:
         return "max_completion_tokens"
     return "max_output_tokens" if api == "responses" else "max_tokens"

@@ -10,10 +10,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..launch import Settings
 from ..options import V12, V16, V20, V24, V28, V32
+from ..traits import Traits
 from .checks import Rules, as_list, as_object
-from .flaws import Objection
+from .flaws import Objection, Refusal
 from .handler import prompt_objection
+from .lazy import check_parts
+from .spelling import spell_for
 
 TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal", "thinking"})
 MEDIA_PARTS = frozenset(
@@ -32,6 +36,13 @@ def check_conversation(values: Mapping[str, Any], rules: Rules) -> None:
     """The parts and tool calls of every message, in their order; nothing where ids stand in for the messages."""
     if rules.version >= V28 and as_object(values.get("kv_transfer_params")).get("prompt_token_ids"):
         return
+    for message in map(as_object, as_list(values.get("messages"))):
+        check_parts(message, rules)
+    check_made(values, rules)
+
+
+def check_made(values: Mapping[str, Any], rules: Rules) -> None:
+    """The same for messages that were made of another API's: nothing in them is lazy."""
     messages = [as_object(message) for message in as_list(values.get("messages"))]
     for part in _parts(messages):
         _check_part(part, rules)
@@ -39,6 +50,15 @@ def check_conversation(values: Mapping[str, Any], rules: Rules) -> None:
         if message.get("role") == "assistant":
             for call in as_list(message.get("tool_calls")):
                 _check_call(call, rules)
+
+
+def refused_conversation(api: str, values: Mapping[str, Any], traits: Traits, settings: Settings) -> Refusal | None:
+    """The refusal of messages that were made of another API's, or None."""
+    try:
+        check_made(values, Rules(traits, settings))
+    except Objection as objection:
+        return spell_for(api, objection, traits)
+    return None
 
 
 def check_conversations(values: Mapping[str, Any], rules: Rules) -> None:

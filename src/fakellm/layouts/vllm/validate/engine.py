@@ -14,10 +14,11 @@ from ..launch import Settings
 from ..options import V12, V16, V20, V24, V28, V32
 from ..traits import Traits
 from .checks import Rules, as_object
+from .constraints import check_constraints
 from .flaws import Objection, Refusal
 from .read import Parsed
 from .sampling import GREEDY_BELOW, MAX_I64, TOKENS_IN, Params, check_sampling, params_of
-from .spelling import spell_for, spell_objection
+from .spelling import spell_for, spell_objection, visit
 
 MAX_LOGPROB_TOKEN_IDS = 128
 
@@ -56,12 +57,32 @@ def engine_checks(
 
 
 def _after_the_engine(api: str, parsed: Parsed, rules: Rules) -> Refusal | None:
-    """0.12 shows the tokens of messages for gpt-oss alone, and says so only when the answer is built."""
-    wanted = api == "responses" and parsed.values.get("enable_response_messages") and not parsed.values.get("stream")
-    if rules.version != V12 or not wanted:
+    """What is only seen when a response is built: members that the request may leave null and the response may not;
+    and 0.12 shows the tokens of messages for gpt-oss alone."""
+    if api != "responses" or parsed.values.get("stream"):
         return None
-    objection = Objection("enable_response_messages is currently only supported for gpt-oss", plain=True)
-    return spell_objection(objection, rules.traits)
+    if rules.version == V12 and parsed.values.get("enable_response_messages"):
+        objection = Objection("enable_response_messages is currently only supported for gpt-oss", plain=True)
+        return spell_objection(objection, rules.traits)
+    nulls = [name for name in _NEVER_NULL if parsed.values.get(name, name) is None]
+    if rules.version >= V28:
+        nulls = [name for name in nulls if name != "parallel_tool_calls"]
+    if not nulls:
+        return None
+    lines = [f"{len(nulls)} validation error{'' if len(nulls) == 1 else 's'} for ResponsesResponse"]
+    for name in nulls:
+        message, kind = _NEVER_NULL[name]
+        lines += [name, f"  {message} [type={kind}, input_value=None, input_type=NoneType]", visit(kind)]
+    return spell_objection(Objection("\n".join(lines), plain=True), rules.traits)
+
+
+_FLAG = ("Input should be a valid boolean", "bool_type")
+_NEVER_NULL = {
+    "parallel_tool_calls": _FLAG,
+    "background": _FLAG,
+    "truncation": ("Input should be 'auto' or 'disabled'", "literal_error"),
+}
+"""Members of a response by name, in its order: what pydantic says of null."""
 
 
 def _early(api: str, parsed: Parsed, rules: Rules, vocab_size: int | None) -> None:
@@ -81,7 +102,10 @@ def check_engine(params: Params, prompt_ids: Sequence[int], rules: Rules, vocab_
         _check_scores(params, rules, vocab_size)
         _check_ids(params, rules, vocab_size)
         _check_unsupported(params, rules)
+        check_constraints(params.values, rules)
+        _check_thinking(params, rules)
     _check_prompt(prompt_ids, rules, vocab_size)
+    _check_experts(params, len(prompt_ids), rules)
 
 
 def _check_scores(params: Params, rules: Rules, vocab_size: int | None) -> None:
@@ -151,6 +175,24 @@ def _check_unsupported(params: Params, rules: Rules) -> None:
         named = "min_tokens, min_p, and logit_bias" if rules.version < V20 else "min_p and logit_bias"
         text = f"The {named} sampling parameters are not yet supported with speculative decoding."
         raise Objection(text, plain=rules.version < V28)
+
+
+def _check_thinking(params: Params, rules: Rules) -> None:
+    """A budget of thinking tokens needs a server that knows where thinking ends."""
+    budget = params.values.get("thinking_token_budget")
+    unlimited = budget is None or (budget == -1 and rules.version >= V24)
+    if unlimited or rules.version < V20 or rules.settings.reasoning_parser:
+        return
+    options = "--reasoning-parser and/or --reasoning-config" if rules.version >= V24 else "--reasoning-config"
+    text = f"thinking_token_budget is set but reasoning_config is not configured. Please set {options} to use"
+    raise Objection(f"{text} thinking_token_budget.", plain=rules.version < V28)
+
+
+def _check_experts(params: Params, length: int, rules: Rules) -> None:
+    start = params.number("routed_experts_prompt_start", 0)
+    if rules.version >= V32 and not 0 <= start <= length:
+        name = "routed_experts_prompt_start"
+        raise Objection(f"{name} must be between 0 and the prompt length ({length}), inclusive.", name, start)
 
 
 def _check_prompt(prompt_ids: Sequence[int], rules: Rules, vocab_size: int | None) -> None:

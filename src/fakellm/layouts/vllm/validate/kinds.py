@@ -255,6 +255,25 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an enumeration of numbers; true and 1.0 are taken for 1."""
+
+    values: tuple[int, ...]
+    label: str = "enum"
+
+    def exact(self, value: Any) -> bool:
+        return type(value) is int and value in self.values
+
+    def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
+        if isinstance(value, int | float) and value in self.values:
+            return int(value)
+        words = [str(one) for one in self.values]
+        expected = f"{', '.join(words[:-1])} or {words[-1]}"
+        flaws.append(Flaw("enum", path, f"Input should be {expected}", value, {"expected": expected}))
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class InstanceOf:
     """An object of the server's own class, which no JSON value ever is."""
 

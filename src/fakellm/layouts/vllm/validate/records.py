@@ -111,18 +111,33 @@ class Record:
         return replace(self, fields=tuple(known for known in self.fields if known.known_at(version)))
 
 
+def _members(value: Any, names: frozenset[str] | None = None) -> int:
+    """How many members a value has, those inside its members counted; ``names``: only these at the top."""
+    if isinstance(value, list):
+        return sum(_members(item) for item in cast("list[Any]", value))
+    if not isinstance(value, dict):
+        return 0
+    members = cast("dict[str, Any]", value)
+    return sum(1 + _members(item) for name, item in members.items() if names is None or name in names)
+
+
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """A body that may be one of several records; when none fits, the flaws of all, labelled by their names."""
+    """A body that may be one of several records: the one that knows most members of it, or the first of those that
+    know as many; when none fits, the flaws of all, labelled by their names."""
 
     records: tuple[Record, ...]
 
     def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
+        best: tuple[int, Any] | None = None
         for record in self.records:
             trial: Flaws = []
             checked = record.check(value, path, trial)
-            if not trial:
-                return checked
+            known = 0 if trial else _members(cast("dict[str, Any]", value), record.names())
+            if not trial and (best is None or known > best[0]):
+                best = (known, checked)
+        if best is not None:
+            return best[1]
         for record in self.records:
             record.check(value, (*path, record.label), flaws)
         return value

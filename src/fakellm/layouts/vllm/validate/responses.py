@@ -10,9 +10,10 @@ from ..options import V12, V16, V20, V24, V28, V32
 from .chat import payload_fields, transfer_fields
 from .checks import Body, Check, Rules, as_list, as_object, check_cache_salt
 from .containers import Checked, ListOf, MapOf, Maybe, Union
-from .flaws import Crash, Objection
+from .conversation import check_made
+from .flaws import Crash, Objection, Path
 from .handler import EMPTY_CONVERSATION, prompt_objection
-from .kinds import Kind, Number, OneOf, Whole
+from .kinds import Flaws, Kind, Number, OneOf, Whole
 from .parts import (
     FLAG,
     INT64_MAX,
@@ -91,6 +92,11 @@ def _input(version: Version) -> Kind:
     return Union((TEXT, ListOf(item)))
 
 
+def _or_nothing(value: Any, path: Path, flaws: Flaws) -> Any:
+    """An empty stop string counts as none."""
+    return value or ()
+
+
 def _with_details(item: Any) -> Any:
     """0.32 takes an image without detail as ``auto``."""
     content = as_object(item).get("content")
@@ -155,7 +161,7 @@ def fields(version: Version, stop_limit: int) -> Record:
             Field("structured_outputs", Maybe(structured_outputs(version)), since=V20),
             Field("repetition_penalty", MAYBE_NUMBER, since=V16),
             Field("seed", SEED, since=V16),
-            Field("stop", stop_strings(version, stop_limit), (), since=V16),
+            Field("stop", Checked(stop_strings(version, stop_limit), after=_or_nothing), (), since=V16),
             Field("stop_token_ids", MAYBE_WHOLES, (), since=V32),
             Field("ignore_eos", FLAG, False, since=V16),
             Field("vllm_xargs", xargs(lists=True), since=V16),
@@ -291,6 +297,13 @@ def check_response_tools(values: Mapping[str, Any], rules: Rules) -> None:
     """0.10.2 takes tools for gpt-oss alone."""
     if rules.version < V12 and values.get("tools"):
         raise prompt_objection("Tool use is not supported in Responses API without Harmony", rules)
+
+
+def check_input_parts(values: Mapping[str, Any], rules: Rules) -> None:
+    """The parts of every message in the input, as a chat looks at them."""
+    for item in map(as_object, as_list(values.get("input"))):
+        if item.get("role") is not None:
+            check_made({"messages": [{"role": item["role"], "content": item.get("content")}]}, rules)
 
 
 def check_empty_input(values: Mapping[str, Any], rules: Rules) -> None:

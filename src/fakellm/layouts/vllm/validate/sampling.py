@@ -127,6 +127,10 @@ def _is_whole(text: Any) -> bool:
 
 def check_sampling(params: Params, rules: Rules) -> None:
     """The checks of the sampling parameters themselves."""
+    budget = params.number("thinking_token_budget", 0)
+    if rules.version >= V24 and budget < -1:
+        text = "`thinking_token_budget` must be a non-negative integer or -1 for unlimited."
+        raise Objection(text, "thinking_token_budget", budget)
     _check_counts(params, rules)
     _check_ranges(params, rules)
     _check_lengths(params, rules)
@@ -155,16 +159,17 @@ def _check_counts(params: Params, rules: Rules) -> None:
         if best_of < n:
             text = f"best_of must be greater than or equal to n, got n={n} and best_of={best_of}."
             raise Objection(text, plain=True)
-    if rules.version >= V32 and _oversized(params.values.get("vllm_xargs") or params.values.get("extra_args")):
+    if rules.version >= V32 and unencodable(params.values.get("vllm_xargs") or params.values.get("extra_args")):
         raise Objection("extra_args integers must be between -2**63 and 2**64 - 1.", "extra_args")
 
 
-def _oversized(value: Any) -> bool:
+def unencodable(value: Any) -> bool:
+    """Whether a JSON value holds an integer that does not fit the engine's wire (64 bits)."""
     if isinstance(value, int):
         return not -MAX_I64 <= value < MAX_U64
     if isinstance(value, dict):
-        return any(_oversized(item) for item in cast("dict[str, Any]", value).values())
-    return isinstance(value, list) and any(_oversized(item) for item in cast("list[Any]", value))
+        return any(unencodable(item) for item in cast("dict[str, Any]", value).values())
+    return isinstance(value, list) and any(unencodable(item) for item in cast("list[Any]", value))
 
 
 def _check_ranges(params: Params, rules: Rules) -> None:

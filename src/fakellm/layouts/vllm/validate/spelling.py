@@ -15,6 +15,9 @@ from typing import Any
 from ..traits import Traits
 from .flaws import BARE_HEADERS, JSON_HEADERS, Crash, Flaw, Objection, Path, Refusal
 
+PYDANTIC = "2.14"
+"""The version whose pages its errors point at (that of the captures)."""
+
 REPORTED_FLAWS = 10
 INPUT_CHARACTERS = 200
 FLAW_CHARACTERS = 1000
@@ -84,6 +87,11 @@ class Raised:
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.text!r})"
+
+
+def visit(kind: str) -> str:
+    """The last line of an error that pydantic prints itself."""
+    return f"    For further information visit https://errors.pydantic.dev/{PYDANTIC}/v/{kind}"
 
 
 def sanitised(message: str, traits: Traits) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from ..options import V20
+from . import handler
+from .chat import check_generation_prompt
+from .checks import Check, Rules
 from .containers import ListOf, MapOf, Maybe
 from .kinds import Whole
 from .messages import chat_message
@@ -41,6 +46,15 @@ def tokenize_fields(version: Version, stop_limit: int) -> Branches:
         ),
     ).at(version)
     return Branches((prompt, chat))
+
+
+def checks(version: Version) -> tuple[Check, ...]:
+    return (check_generation_prompt,)
+
+
+def check_media(sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rules) -> None:
+    """Multimodal arguments count beside a prompt as well, which does not know them."""
+    handler.check_media(sent, rules)
 
 
 @cache

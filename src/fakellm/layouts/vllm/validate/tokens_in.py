@@ -15,7 +15,7 @@ from .chat import transfer_fields
 from .checks import Check, Rules, as_object, check_cache_salt
 from .containers import Checked, ListOf, MapOf, Maybe, Union
 from .flaws import FlawedBody, Objection, Path
-from .kinds import Flaws, InstanceOf, Kind, OneOf, Whole
+from .kinds import Flaws, InstanceOf, Kind, Member, OneOf, Whole
 from .parts import (
     ANYTHING,
     FLAG,
@@ -36,7 +36,7 @@ from .parts import (
     value_flaw,
 )
 from .records import REQUIRED, Field, Record, Version
-from .sampling import check_sampling, tokens_in_params
+from .sampling import check_sampling, tokens_in_params, unencodable
 from .spelling import check_as_flaw
 
 EMPTY_OBJECT: Mapping[str, Any] = MappingProxyType({})
@@ -77,6 +77,7 @@ def _sampling_params(version: Version) -> Kind:
             Field("logprob_token_ids", MAYBE_WHOLES, since=V24),
             Field("flat_logprobs", FLAG, False),
             Field("detokenize", FLAG, True),
+            Field("output_kind", Member((0, 1, 2)), 0),
             Field("skip_special_tokens", FLAG, True),
             Field("spaces_between_special_tokens", FLAG, True),
             Field("logits_processors", ANYTHING, until=V20),
@@ -88,6 +89,7 @@ def _sampling_params(version: Version) -> Kind:
             Field("allowed_token_ids", MAYBE_WHOLES),
             Field("extra_args", MAYBE_OBJECT),
             Field("bad_words", Maybe(ListOf(TEXT))),
+            Field("skip_reading_prefix_cache", MAYBE_FLAG),
             Field("thinking_token_budget", MAYBE_WHOLE, since=V20),
             Field("repetition_detection", Maybe(REPETITION), since=V20),
             Field("routed_experts_prompt_start", WHOLE, 0, since=V24),
@@ -172,6 +174,13 @@ def check_modes(values: Mapping[str, Any], rules: Rules) -> None:
             "output_mode='tokens'.",
             answered=True,
         )
+    carried = [params, *(values.get(name) for name in _CARRIED if rules.version >= V32)]
+    if rules.version >= V24 and any(unencodable(value) for value in carried):
+        raise Objection("can't serialize ints < -2**63 or > 2**64 - 1", answered=True)
+
+
+_CARRIED = ("kv_transfer_params", "ec_transfer_params")
+"""What 0.32 tries to encode besides the sampling parameters."""
 
 
 def check_params(sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rules) -> None:

@@ -1,0 +1,71 @@
+"""What the engine's front end says of constraints (``structured_outputs``, ``response_format``) that no grammar fits.
+
+Grammars and regular expressions are not compiled here: their errors come from libraries that a fake does not have.
+What vLLM itself looks at, and the types of a JSON schema, are. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from ..options import V12, V28, V32
+from .checks import Rules, as_list, as_object
+from .flaws import Objection
+
+SCHEMA_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+BAD_JSON = "Invalid JSON grammar specification."
+
+
+def check_constraints(values: Mapping[str, Any], rules: Rules) -> None:
+    """The refusal of constraints that cannot be followed; ``values``: the accepted fields of any API."""
+    given = as_object(values.get("structured_outputs"))
+    plain = rules.version < V28
+    if given.get("choice") == []:
+        raise Objection("Choice '[]' cannot be an empty list", plain=plain)
+    for name, since in (("grammar", V12), ("json", V28), ("structural_tag", V32)):
+        text: Any = given.get(name)
+        if rules.version >= since and isinstance(text, str) and not text.strip():
+            raise Objection(f"structured_outputs.{name} cannot be an empty string", plain=plain)
+    if given.get("json_object") is False and rules.version >= V28:
+        raise Objection(
+            "structured_outputs.json_object must be True if set; omit structured_outputs to disable structured outputs"
+        )
+    if "\x00" in (given.get("regex") or "") and rules.version >= V28:
+        raise Objection("structured_outputs.regex must not contain a NUL character ('\\x00')")
+    for schema in (given.get("json"), _format_schema(values)):
+        _check_schema(schema, plain)
+
+
+def _format_schema(values: Mapping[str, Any]) -> Any:
+    wanted = as_object(values.get("response_format"))
+    if wanted.get("type") != "json_schema":
+        return None
+    return as_object(wanted.get("json_schema")).get("schema")
+
+
+def _check_schema(schema: Any, plain: bool) -> None:
+    if isinstance(schema, str):
+        try:
+            schema = json.loads(schema)
+        except ValueError:
+            raise Objection(BAD_JSON, plain=plain) from None
+    unknown = _unknown_type(schema)
+    if unknown is not None:
+        raise Objection(f"Grammar error: Invalid type: {unknown}", plain=plain)
+
+
+def _unknown_type(schema: Any) -> str | None:
+    """The first type in a schema that JSON does not have."""
+    if not isinstance(schema, dict):
+        return None
+    members = as_object(cast("Any", schema))
+    named: Any = members.get("type")
+    for one in as_list(named) if isinstance(named, list) else [named]:
+        if isinstance(one, str) and one not in SCHEMA_TYPES:
+            return one
+    inner = [*as_object(members.get("properties")).values(), members.get("items")]
+    for name in ("anyOf", "oneOf", "allOf"):
+        inner.extend(as_list(members.get(name)))
+    return next((found for found in map(_unknown_type, cast("list[Any]", inner)) if found is not None), None)
