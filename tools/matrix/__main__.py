@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from . import environment, publish, result, running
+from . import environment, findings, publish, result, running
 from .recipe import Recipe, RecipeError, RunModel, chosen, load
 from .scrub import Machine
 
@@ -123,7 +123,8 @@ def _one(session: Session, recipe: Recipe, run: RunModel, write_baselines: bool)
         "platform": publish.platform(),
         "command": running.command(recipe, run),
     }
-    outcome = result.from_report(ended.report, about, Machine.this(session.root))
+    claimed = {claim.model.case for claim in findings.load([recipe]) if claim.model.run == run.name}
+    outcome = result.from_report(ended.report, about, Machine.this(session.root), claimed)
     verdict, counts = outcome.footer["verdict"], outcome.footer["counts"]
     surprises = result.surprises(outcome, run.untested)
     session.sound = session.sound and not surprises

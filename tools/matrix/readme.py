@@ -33,7 +33,8 @@ def block(results: Sequence[Result], missing: Mapping[str, str]) -> str:
     when = "" if not dates else f" Run on {dates[-1]}."
     lines += [
         "",
-        f"*yes / lost / wrong* in healthy chat answers, whole and streamed; with evidence in "
+        "*yes / lost / wrong* in plain healthy answers, whole and streamed; – where it is not claimed or not on the "
+        "wire. The last column counts cases, faulty and healthy. Evidence for all of it is in "
         f"`conformance/results/index.html`, in words in [findings](conformance/results/findings.md).{when}",
     ]
     if missing:
@@ -49,7 +50,7 @@ def _row(result: Result) -> str:
     right = counts["ok"] + counts["null"] + counts["note"]
     judged = f"{right} / {counts['refused']} / {counts['fail'] + counts['warn']}"
     name = f"[{_plain(result.header['title'])}](conformance/results/runs/{result.name}.html)"
-    version = _plain(result.header["client"].get("version") or "")
+    version = _plain(result.version)
     return f"| {' | '.join([name, version, result.footer['verdict'], usable, *cells, judged])} |"
 
 

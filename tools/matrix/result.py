@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ VALUES = ("prompt_token_ids", "completion_token_ids", "logprobs", "text", "finis
 CAP = 2400
 """Characters of one side that are shown; all bytes are one command away."""
 STRIP_ROWS = 9
+SHOWN = 3
+"""So many cases per failing check show their evidence in full; of the others the command does."""
 
 
 @dataclass(slots=True)
@@ -35,13 +37,24 @@ class Result:
     def name(self) -> str:
         return self.header["name"]
 
+    @property
+    def version(self) -> str:
+        """The software's version: as it says itself, else of the first package that was installed."""
+        installed: Mapping[str, str] = self.header.get("installed") or {}
+        word = self.header["recipe"].partition("-")[0]
+        named = [version for package, version in installed.items() if word in package]
+        return self.header["client"].get("version") or next(iter([*named, *installed.values()]), "")
+
     def case(self, case_id: str) -> Mapping[str, Any] | None:
         """The row of a case, if it ran."""
         return next((row for row in self.cases if row["id"] == case_id), None)
 
 
-def from_report(lines: Iterable[str], about: Mapping[str, Any], machine: Machine) -> Result:
-    """Make a result of the lines of a ``report.jsonl``. ``about``: what the header says beside the report's own."""
+def from_report(
+    lines: Iterable[str], about: Mapping[str, Any], machine: Machine, claimed: Container[str] = ()
+) -> Result:
+    """Make a result of the lines of a ``report.jsonl``. ``about``: what the header says beside the report's own;
+    ``claimed``: cases that a finding stands on, whose evidence is kept whatever else shows the same."""
     header: Mapping[str, Any] = {}
     footer: Mapping[str, Any] = {}
     cases: dict[str, dict[str, Any]] = {}
@@ -55,7 +68,7 @@ def from_report(lines: Iterable[str], about: Mapping[str, Any], machine: Machine
             _sort_in(cases[row["case"] if row["case"] in cases else row["record"]], row)
         elif row["type"] == "footer":
             footer = row
-    shown = [_finished(cases[name]) for name in sorted(cases)]
+    shown = _thinned([_finished(cases[name]) for name in sorted(cases)], claimed)
     kept = ("suite", "protocol", "mode", "client", "options", "layouts", "seed", "tokenizer", "planned", "pruned")
     head = {"type": "header", "format": FORMAT, **about, **{name: header.get(name) for name in kept}}
     foot = {name: footer.get(name) for name in ("verdict", "exit", "usable", "counts", "stale")}
@@ -129,6 +142,19 @@ def _finished(case: dict[str, Any]) -> dict[str, Any]:
         check, strip = sorted(strips.items())[0]
         case["strip"] = {"check": check, **_shortened(strip)}
     return case
+
+
+def _thinned(cases: list[dict[str, Any]], claimed: Container[str]) -> list[dict[str, Any]]:
+    """The cases, in which a check that fails again and again shows its evidence a few times only."""
+    shown: dict[str, int] = {}
+    for case in cases:
+        checks = {finding["check"] for finding in case["failed"] if finding["level"] != "INFO"}
+        if case["id"] not in claimed and all(shown.get(check, 0) >= SHOWN for check in checks):
+            case.pop("evidence", None)
+            case.pop("strip", None)
+        elif case.get("evidence"):
+            shown |= {check: shown.get(check, 0) + 1 for check in checks}
+    return cases
 
 
 def _place(finding: Mapping[str, Any]) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def index(results: Sequence[Result], missing: Mapping[str, str]) -> str:
     ]
     for word, some in (("clients", clients), ("gateways", gateways)):
         if some:
-            parts += [f"<h2>{word.capitalize()} and what they keep of a healthy answer</h2>", _kept_table(some)]
+            parts += [f"<h2>{word.capitalize()} and what they keep of a plain healthy answer</h2>", _kept_table(some)]
             parts += [f"<h2>{word.capitalize()} and faults</h2>", _fault_table(some)]
     if missing:
         rows = "".join(
@@ -74,7 +74,7 @@ def about(result: Result) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in head["installed"].items())
     parts = [
         '<p><a href="../index.html">all clients and gateways</a></p>',
-        f"<h1>{escape(head['title'])} {escape(head['client'].get('version') or '')}</h1>",
+        f"<h1>{escape(head['title'])} {escape(result.version)}</h1>",
         f"<p>{linked(head['homepage'])}. Driven: {escape(head['driven'])}.</p>",
         f"<p>Verdict: <b>{escape(foot['verdict'])}</b>; usable captures: {usable} exchanges that carried ids. "
         f"Installed: {escape(versions)}. Layouts: {escape(', '.join(head['layouts'] or ()))}. "
@@ -162,7 +162,7 @@ def _cell(result: Result, cell: Cell) -> str:
 
 
 def _named(result: Result, *, version: bool = True) -> str:
-    number = f" {escape(result.header['client'].get('version') or '')}" if version else ""
+    number = f" {escape(result.version)}" if version else ""
     return f'<a href="runs/{escape(result.name)}.html">{escape(result.header["title"])}</a>{number}'
 
 
@@ -184,6 +184,8 @@ def _case(row: Mapping[str, Any]) -> str:
     lines += [_finding(finding) for finding in row["failed"]]
     if row["passed"]:
         lines.append(f"<p>Passed: {escape(', '.join(row['passed']))}.</p>")
+    if row["failed"] and not row.get("evidence"):
+        lines.append("<p>The same shows with its evidence in other cases of this run; the command shows it here.</p>")
     if row.get("strip"):
         lines.append(_strip(row["strip"]))
     lines += [

@@ -15,6 +15,8 @@ APIS = ("chat", "completions", "responses", "generate", "tito")
 STATES = ("absent", "null", "ok", "refused", "note", "untested", "warn", "fail", "error")
 """From the mildest to the worst: a cell shows the worst of its cases."""
 KEPT = ("kept", "null", "changed")
+PLAINEST = ("happy/plain", "echo/healthy")
+"""The cases in which nothing is odd: one choice, no fault, no parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,16 @@ def modes(results: Sequence[Result]) -> list[tuple[str, bool]]:
 
 
 def kept(result: Result, mode: tuple[str, bool]) -> dict[str, Cell]:
-    """value -> what became of it in healthy answers of a mode: ``kept``, ``null``, ``changed``, or ``absent`` when none
-    carried it. A value that is kept in some and lost in other healthy answers shows the loss."""
+    """value -> what became of it in the plainest healthy answer of a mode: ``kept``, ``null``, ``changed``; ``absent``
+    when it was not on the wire, or when the software does not claim to show it. Of several layouts the worst counts."""
+    supports: Mapping[str, Any] = result.header["client"].get("supports") or {}
+    claimed: Sequence[str] = supports.get("captures") or VALUES
     cells: dict[str, Cell] = {}
     for row in _of(result, mode):
-        if row["faults"] or row["id"].startswith("cancel/"):
+        if slug(row["id"]) not in PLAINEST:
             continue
         for value, state in row["values"].items():
-            if state == "null" and row.get("ending") in ("skipped", "refused"):
+            if value not in claimed:
                 continue
             before = cells.get(value)
             if before is None or KEPT.index(state) > KEPT.index(before.state):
