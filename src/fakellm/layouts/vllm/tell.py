@@ -79,7 +79,7 @@ def tell(
                 rules=EngineRules(
                     trim_after_stop=facts.shape.trim_after_stop,
                     interval=ask.options.get("stream_interval", 1) if ask.stream else 1,
-                    fails=facts.shape.engine_fails,
+                    fails=_fails(ask, facts.shape),
                 ),
                 token_limit=max(facts.max_model_len - len(prompt.token_ids), 1),
                 due=due,
@@ -99,6 +99,12 @@ def tell(
     if generations and generations[0].weight_version is not None:
         weight_version = generations[0].weight_version
     return Told(tuple(prompts), tuple(choices), usage, ask.n, weight_version, _shared_extras(generations))
+
+
+def _fails(ask: Ask, shape: Shape) -> bool:
+    """Whether an engine's error is an error of the answer: a whole answer to ids tells it as a finish up to 0.28."""
+    told_as_finish = ask.api == "tito" and not ask.stream and shape.generate != "0.32"
+    return shape.engine_fails and not told_as_finish
 
 
 def _counted(ask: Ask, view: ParsedView, whole: int) -> int:

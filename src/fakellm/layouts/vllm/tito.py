@@ -7,7 +7,7 @@ Up to 0.28 entries are spelled ``token_id:N`` without bytes; 0.32 gives integers
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...ask import Ask
@@ -220,7 +220,20 @@ class _Generate:
         return {"request_id": self.facts.id, "usage": usage, "output_mode": mode, "choices": []}
 
 
+def _what_came_last(told: Told) -> Told:
+    """Up to 0.28 a whole answer shows what came last: of several samples those that ended with the last step."""
+    ends = {choice.index: (choice.steps[-1].due_ms, len(choice.steps)) for choice in told.choices if choice.steps}
+    if len(told.choices) < 2 or not ends:
+        return told
+    last = max(ends.values())
+    kept = tuple(choice for choice in told.choices if ends.get(choice.index) == last)
+    usage = replace(told.usage, completion_tokens=sum(choice.steps[-1].tokens[1] for choice in kept))
+    return replace(told, choices=kept, usage=usage)
+
+
 def render(told: Told, ask: Ask, facts: AnswerFacts) -> Rendering:
     """The answer to a token-in request."""
-    answer = _Generate(told, ask, facts)
-    return answer.stream() if ask.stream else answer.whole()
+    if ask.stream:
+        return _Generate(told, ask, facts).stream()
+    shown = told if facts.shape.generate == "0.32" else _what_came_last(told)
+    return _Generate(shown, ask, facts).whole()
