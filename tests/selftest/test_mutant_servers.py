@@ -8,8 +8,8 @@ import pytest
 
 from fakellm.conform.checks import all_checks
 from fakellm.conform.finding import Level
-from fakellm.conform.mutants.matrix import try_server
-from fakellm.conform.mutants.servers import UNSEEN
+from fakellm.conform.mutants.matrix import try_layout, try_server
+from fakellm.conform.mutants.servers import LOSSY, UNSEEN
 from fakellm.conform.observation import Mode
 from fakellm.faults.registry import faults
 from fakellm.resources import resource
@@ -23,6 +23,13 @@ async def test_a_mutant_server_breaks_exactly_its_rules(fault: str) -> None:
     assert SERVERS[fault] == trial.told
     assert trial.errors == ()
     assert trial.word == "nonconformant"
+
+
+async def test_what_a_layout_declares_as_lost_is_a_warning() -> None:
+    trial = await try_layout(LOSSY)
+
+    assert {"server.tells-everything"} == trial.told
+    assert "conformant-with-warnings" == trial.word
 
 
 def test_every_fault_is_seen_or_listed_with_its_reason() -> None:

@@ -28,7 +28,7 @@ from .clients import CLIENTS
 from .gateway_mutants import GATEWAYS, MUTANTS, RUDE
 from .gateways import Running
 from .reference import Reference
-from .servers import LAYOUTS, UNSEEN, VLLM, serving
+from .servers import LAYOUTS, LOSSY, UNSEEN, VLLM, serving
 
 AREAS: Mapping[str, str] = MappingProxyType(
     {
@@ -133,10 +133,19 @@ async def try_gateway(name: str, *, only: Sequence[str] = ()) -> Trial:
 
 async def try_server(fault: str) -> Trial:
     """Run the fake with one fault on all its answers."""
-    began, layout = time.monotonic(), LAYOUTS.get(fault, VLLM)
-    async with serving(layout, fault) as url:
+    return await _try_server(fault, LAYOUTS.get(fault, VLLM), fault)
+
+
+async def try_layout(layout: str) -> Trial:
+    """Run the fake as it is: a server whose only losses are those which its layout declares."""
+    return await _try_server(layout, layout)
+
+
+async def _try_server(name: str, layout: str, *faults: str) -> Trial:
+    began = time.monotonic()
+    async with serving(layout, *faults) as url:
         result = await conform_server(ServerTarget(url=url), Options(layouts=(layout,)))
-    return _trial(fault, result, began)
+    return _trial(name, result, began)
 
 
 def _free_port() -> int:
@@ -179,6 +188,7 @@ async def matrix() -> dict[Mode, list[Trial]]:
     clients = [await try_client(name, one, only=areas_of(name)) for name, one in CLIENTS.items()]
     gateways = [await try_gateway(name, only=areas_of(name)) for name in (*MUTANTS, *RUDE)]
     servers = [await try_server(fault) for fault in faults() if fault not in UNSEEN]
+    servers.append(await try_layout(LOSSY))
     return {Mode.CLIENT: clients, Mode.GATEWAY: gateways, Mode.SERVER: servers}
 
 

@@ -21,6 +21,8 @@ from ...scenario.plain import plain_auto
 
 VLLM = "vllm-0.32.0"
 LAUNCH: Mapping[str, tuple[str, ...]] = MappingProxyType({VLLM: ("--enable-scale-out",)})
+LOSSY = "sglang-0.5.23"
+"""A layout that declares losses of ids or scores: what kills the rule about them, which no fault does."""
 LAYOUTS: Mapping[str, str] = MappingProxyType({})
 READERS = "any reader of the format takes it, and nothing is missing"
 NO_TOOLS = "no call of server mode makes the model think or call a tool"
