@@ -71,6 +71,9 @@ def wrong(folder: Folder, exchange: Exchange, replayed: Replayed) -> Iterator[st
     for api, stream, kind, value in classified(replace(exchange, response=response)):
         if folder.server.layout.startswith("dynamo") and value.get("status") == "incomplete":
             continue  # no Dynamo response was captured that its limit cut short
+        streamed = value["delta"]["type"] if kind == "content_block_delta" else None
+        if folder.server.layout.startswith("vllm") and streamed == "input_json_delta":
+            continue  # the library shows no call in a message's stream; probes.tar.xz does, compared to the byte
         for found in violations(folder.server.layout, api, value, stream=stream, kind=kind):
             yield f"{exchange.name} ({api}, {kind}): {found}"
 
