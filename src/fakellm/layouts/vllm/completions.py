@@ -192,6 +192,8 @@ class _Completions:
             "token_ids": ids_of(choice, step.ids) if self.ask.wants.completion_token_ids else None,
         }
         usage = self._usage(step.tokens[1], prompt) if self.ask.wants.continuous_usage else None
+        if usage is not None and self.facts.shape.usage_null_chunks:
+            usage["prompt_tokens_details"] = None
         chunk = self._chunk([row], usage)
         if finished and not self.ask.wants.usage and self.facts.fingerprint is not None:
             chunk["system_fingerprint"] = self.facts.fingerprint

@@ -47,6 +47,31 @@ class Speller:
             return whole[len(prefix) :] if whole.startswith(prefix) else whole
         return ""
 
+    def texts(self, ids: Sequence[int | None], before: Sequence[int]) -> dict[int | None, str]:
+        """The texts of a row as the engine returns it: the sampled id, then the candidates (it may be among them)."""
+        if self.by_row:
+            return {token_id: self._in_row(ids, place, before) for place, token_id in enumerate(ids)}
+        return {token_id: self.spell(token_id, before) for token_id in ids}
+
+    @property
+    def by_row(self) -> bool:
+        """0.16 completes a piece with its neighbour in the row, or with the id before; what it makes of a sampled id at
+        its rank replaces what it made of it at first."""
+        return self._repair == 1
+
+    def _in_row(self, ids: Sequence[int | None], place: int, before: Sequence[int]) -> str:
+        token_id = ids[place]
+        text = "" if token_id is None else self.alone(token_id)
+        if not text.endswith(BROKEN):
+            return text
+        here = [one for one in ids[max(place - 1, 0) : place + 1] if one is not None]
+        tried = [here] if place else []
+        for known in (*tried, *([[before[-1], *here]] if before else [])):
+            whole = self._joined(known)
+            if not whole.endswith(BROKEN):
+                return whole
+        return ""
+
     def _joined(self, ids: Sequence[int]) -> str:
         return b"".join(self._tokenizer.piece(token_id) for token_id in ids).decode("utf-8", "replace")
 
@@ -79,10 +104,12 @@ def told_score(
     With ``tokens_as_ids`` the sampled entry keeps the bytes of its real text while alternatives carry the bytes of the
     placeholder (captured on 0.32: chat_tokens_as_ids).
     """
-    text = speller.spell(token.id, before)
     ordered = engine_order(token, count)
+    row = [token.id, *(candidate.id for candidate in (token.top if count < 0 else token.top[:count]))]
+    texts = speller.texts(row, before)
+    text = texts[token.id]
     top = tuple(
-        _alternative(candidate, before, speller, tokens_as_ids)
+        _alternative(candidate, texts[candidate.id], tokens_as_ids)
         for candidate in (ordered if shown is None else ordered[:shown])
     )
     if token.logprob is None:
@@ -97,8 +124,8 @@ def told_score(
     )
 
 
-def _alternative(candidate: Candidate, before: Sequence[int], speller: Speller, tokens_as_ids: bool) -> Score:
-    text = f"token_id:{candidate.id}" if tokens_as_ids else speller.spell(candidate.id, before)
+def _alternative(candidate: Candidate, text: str, tokens_as_ids: bool) -> Score:
+    text = f"token_id:{candidate.id}" if tokens_as_ids else text
     return Score(
         id=candidate.id,
         token=text,

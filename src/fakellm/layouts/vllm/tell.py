@@ -125,10 +125,14 @@ def _told_prompt(
     ask: Ask, token_ids: tuple[int, ...], text: str | None, generation: Generation, facts: Facts
 ) -> ToldPrompt:
     count = ask.wants.prompt_logprobs
+
+    def before(place: int) -> tuple[int, ...]:
+        return () if facts.speller.by_row else token_ids[:place]
+
     scores: tuple[Score | None, ...] | None = None
     if count is not None and generation.prompt_logprobs is not None:
         scores = tuple(
-            None if row is None else told_score(row, token_ids[:place], facts.speller, count=count, shown=None)
+            None if row is None else told_score(row, before(place), facts.speller, count=count, shown=None)
             for place, row in enumerate(generation.prompt_logprobs)
         )
     return ToldPrompt(token_ids, scores, text, generation.cached_tokens)

@@ -34,12 +34,12 @@ def _id_entry(score: Score) -> dict[str, Any]:
     }
 
 
-def named_entries(scores: Sequence[Score | None]) -> dict[str, Any]:
-    """The entries up to 0.28: ``token_id:N``, bytes null."""
-    return {"content": [None if score is None else _named_entry(score) for score in scores]}
+def named_entries(scores: Sequence[Score | None], *, misnamed: bool) -> dict[str, Any]:
+    """The entries up to 0.28: ``token_id:N``, bytes null. ``misnamed``: alternatives bear the sampled token's name."""
+    return {"content": [None if score is None else _named_entry(score, misnamed) for score in scores]}
 
 
-def _named_entry(score: Score) -> dict[str, Any]:
+def _named_entry(score: Score, misnamed: bool) -> dict[str, Any]:
     tops = score.top
     return {
         "token": f"token_id:{score.id}",
@@ -47,7 +47,10 @@ def _named_entry(score: Score) -> dict[str, Any]:
         "bytes": None,
         "top_logprobs": None
         if tops is None
-        else [{"token": f"token_id:{top.id}", "logprob": top.logprob, "bytes": None} for top in tops],
+        else [
+            {"token": f"token_id:{score.id if misnamed else top.id}", "logprob": top.logprob, "bytes": None}
+            for top in tops
+        ],
     }
 
 
@@ -161,7 +164,7 @@ class _Generate:
             return None
         scores = choice.scores if step is None else choice.scores[step.scores[0] : step.scores[1]]
         if self.form != "0.32":
-            return named_entries(scores)
+            return named_entries(scores, misnamed=self.form in ("0.12", "0.20"))
         return entries(scores) if self.text_mode else id_entries(scores)
 
     # ----------------------------------------------------------------- stream

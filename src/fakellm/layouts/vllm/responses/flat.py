@@ -32,7 +32,8 @@ class FlatStream:
             texts = texts_of(step)
             if texts is not None:
                 self._step(texts, step)
-        self._end()
+        if self._answer.choice.failure is None:
+            self._end()
 
     def _step(self, texts: Texts, step: ToldStep) -> None:
         if not self._id:

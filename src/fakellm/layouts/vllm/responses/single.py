@@ -40,7 +40,7 @@ class SingleStream:
             texts = texts_of(step)
             if texts is not None:
                 self._step(texts, step)
-        if self._sent:
+        if self._sent and self._answer.choice.failure is None:
             self._end()
 
     def _step(self, texts: Texts, step: ToldStep) -> None:

@@ -49,8 +49,8 @@ def _check_schema(schema: Any, plain: bool) -> None:
     if isinstance(schema, str):
         try:
             schema = json.loads(schema)
-        except ValueError:
-            raise Objection(BAD_JSON, plain=plain) from None
+        except ValueError as bad:
+            raise Objection(str(bad) if plain else BAD_JSON, plain=plain) from None
     unknown = _unknown_type(schema)
     if unknown is not None:
         raise Objection(f"Grammar error: Invalid type: {unknown}", plain=plain)
