@@ -13,7 +13,8 @@ import json
 import re
 from typing import Any
 
-_BLANK = re.compile(r"[ \t\n\r]*")
+BLANKS = " \t\n\r"
+_BLANK = re.compile(f"[{BLANKS}]*")
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d*)?)?")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
@@ -28,20 +29,25 @@ class _Open(Exception):
 
 def read_partial(text: str, *, strings: bool = True) -> tuple[Any, int, bool]:
     """(value so far, end, complete); raises NotJson when there is nothing to show."""
-    reader = _Reader(text, strings)
-    try:
-        value = reader.value()
-    except _Open:
-        raise NotJson(text) from None
-    return value, reader.place, reader.complete
+    return Reader(text, strings).read()
 
 
-class _Reader:
+class Reader:
+    """One text being read. Vendors' ways with strings are its methods ``shown`` and ``unquoted``."""
+
     def __init__(self, text: str, strings: bool) -> None:
         self.text = text
         self.place = 0
         self.complete = True
         self._strings = strings
+
+    def read(self) -> tuple[Any, int, bool]:
+        """(value so far, end, complete); raises NotJson when there is nothing to show."""
+        try:
+            value = self.value()
+        except _Open:
+            raise NotJson(self.text) from None
+        return value, self.place, self.complete
 
     def value(self) -> Any:
         self._skip()
@@ -122,7 +128,7 @@ class _Reader:
                 place += 2
                 continue
             if self.text[place] == '"':
-                found = self._unquoted(self.text[self.place : place + 1])
+                found = self.unquoted(self.text[self.place : place + 1])
                 self.place = place + 1
                 return found
             place += 1
@@ -131,6 +137,10 @@ class _Reader:
             raise _Open
         begun = self.text[self.place :]
         self.place = len(self.text)
+        return self.shown(begun)
+
+    def shown(self, begun: str) -> str:
+        """What a string that is still open shows; ``begun`` starts with its quote."""
         while begun:
             try:
                 return json.loads(begun + '"', strict=False)
@@ -138,7 +148,8 @@ class _Reader:
                 begun = begun[: begun.rfind("\\")]
         return ""
 
-    def _unquoted(self, quoted: str) -> str:
+    def unquoted(self, quoted: str) -> str:
+        """A whole string; raises NotJson."""
         try:
             return json.loads(quoted, strict=False)
         except json.JSONDecodeError:
