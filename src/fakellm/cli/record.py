@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -75,6 +73,7 @@ def record(
     there instead of at the server. Secrets are blanked. SIGINT or SIGTERM ends the recording.
     """
     from ..record.session import Plan, facts_beside, packed, run
+    from ..server.run import until_signal
 
     def say(text: str) -> None:
         if not quiet:
@@ -97,7 +96,7 @@ def record(
             port=port,
             headers=_headers(headers),
         )
-        source = asyncio.run(run(plan, _ready, _until_signal, say))
+        source = asyncio.run(run(plan, _ready, until_signal, say))
     if folder is None:
         return 0
     if source is None:
@@ -128,12 +127,3 @@ def _headers(words: tuple[str, ...]) -> Mapping[str, str]:
 def _ready(url: str) -> None:
     sys.stdout.write(json.dumps({"event": "listening", "url": url, "pid": os.getpid()}) + "\n")
     sys.stdout.flush()
-
-
-async def _until_signal() -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, stop.set)
-    await stop.wait()

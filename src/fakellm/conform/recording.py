@@ -19,7 +19,7 @@ from ..record.file import Appender
 from ..record.line import line_of
 from ..record.pack import Outcome, pack
 from ..record.taken import COMPLETE, CUT, Taken
-from ..record.truth import Expert, Read
+from ..record.truth import Expert, read_safely
 from ..scenario.plain import plain_auto
 from .drivers.http import HttpAnswer
 
@@ -66,16 +66,8 @@ class Recorder:
             ending=CUT if answer.cut else COMPLETE,
         )
         with Appender(self.file) as appender:
-            appender.append(line_of(taken, self._read(taken)))
+            appender.append(line_of(taken, read_safely(self._expert, taken)))
 
     def packed(self) -> Outcome | None:
         """Make the golden folder of what was kept; None when nothing was."""
         return pack(self.file, self.folder, self.source) if self._number else None
-
-    def _read(self, taken: Taken) -> Read:
-        if self._expert is None:
-            return Read()
-        try:
-            return self._expert.read(taken)
-        except Exception as broken:  # noqa: BLE001 - whatever a server sends, its bytes are written down
-            return Read(note=f"the truth could not be read: {type(broken).__name__}: {broken}")

@@ -71,6 +71,11 @@ def prompt_ids_retokenised(told: Told, context: FaultContext[Parameters]) -> Tol
     Right: nobody can see it from one answer; what was sent is kept as it was sent.
     Breaks: prefix checks between turns (prime-rl, SkyRL, verl) stop at the next turn; others train on it.
     """
+    return retokenised(told, context)
+
+
+def retokenised(told: Told, context: FaultContext[Any]) -> Told:
+    """One token in the middle of each prompt told as two that spell the same, usage counts them."""
     changed = map_prompts(
         told,
         lambda prompt: (

@@ -13,9 +13,8 @@ from pydantic import Field
 
 from ..told import Told
 from .base import AS_SENT, NULL, FaultContext, Parameters, on_told
-from .meaning_prompt import with_prompt_count
+from .meaning_prompt import retokenised, with_prompt_count
 from .sequences import map_choices, map_prompts
-from .tokens import split_token
 from .where import asks_ids, asks_prompt_ids, every, has_turns, turn_of
 
 FAMILY = "turns"
@@ -49,15 +48,7 @@ def turn_prompt_drifts(told: Told, context: FaultContext[FromTurn]) -> Told:
     """
     if _early(context):
         return told
-    changed = map_prompts(
-        told,
-        lambda prompt: (
-            prompt
-            if prompt.token_ids is None
-            else replace(prompt, token_ids=split_token(prompt.token_ids, context.tokenizer, len(prompt.token_ids) // 2))
-        ),
-    )
-    return with_prompt_count(changed, told)
+    return retokenised(told, context)
 
 
 class Compacted(Parameters):

@@ -16,7 +16,7 @@ from .line import line_of
 from .proxy import Rewriter
 from .surplus import Surplus
 from .taken import Taken
-from .truth import Expert, Read
+from .truth import Expert, Read, read_safely
 
 
 class RecordingDesk:
@@ -51,14 +51,6 @@ class RecordingDesk:
             self._told(numbered, read)
 
     def _write(self, taken: Taken) -> Read:
-        read = self._read(taken)
+        read = read_safely(self._expert, taken)
         self._appender.append(line_of(taken, read))
         return read
-
-    def _read(self, taken: Taken) -> Read:
-        if self._expert is None:
-            return Read()
-        try:
-            return self._expert.read(taken)
-        except Exception as broken:  # noqa: BLE001 - whatever a server sends, its bytes are written down
-            return Read(note=f"the truth could not be read: {type(broken).__name__}: {broken}")

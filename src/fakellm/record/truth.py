@@ -203,5 +203,15 @@ def _without_echo(choice: CapturedChoice, ask: Ask) -> CapturedChoice:
     )
 
 
+def read_safely(expert: Expert | None, taken: Taken) -> Read:
+    """The truth of an exchange, nothing without an expert. A failure is a note: the bytes are written down anyway."""
+    if expert is None:
+        return Read()
+    try:
+        return expert.read(taken)
+    except Exception as broken:  # noqa: BLE001 - whatever a server sends
+        return Read(note=f"the truth could not be read: {type(broken).__name__}: {broken}")
+
+
 def _at(values: tuple[Any, ...] | None, place: int | None) -> Any:
     return values[place] if values is not None and place is not None and place < len(values) else None

@@ -145,6 +145,7 @@ def _runner(app: web.Application) -> web.AppRunner:
 
 
 async def until_signal() -> None:
+    """Wait for SIGTERM or SIGINT."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

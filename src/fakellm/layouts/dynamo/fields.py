@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ..common.fields import as_object
+from ..common.responses import INCLUDES
 from . import serde
 from .serde import Check, Struct, anything, boolean, integer, mapping, number, optional, sequence, text, untagged
 
@@ -215,17 +216,6 @@ COMPLETIONS = Struct(
 
 PASSED_THROUGH = frozenset(("cache_salt", "stop_token_ids", "logprob_token_ids", "allowed_token_ids", "thinking"))
 """Members that no struct knows and that are not refused either."""
-
-INCLUDES = (
-    "file_search_call.results",
-    "web_search_call.results",
-    "web_search_call.action.sources",
-    "message.input_image.image_url",
-    "computer_call_output.output.image_url",
-    "code_interpreter_call.outputs",
-    "reasoning.encrypted_content",
-    "message.output_text.logprobs",
-)
 
 _INPUT_TYPES = frozenset(
     ("message", "function_call", "function_call_output", "reasoning", "item_reference", "custom_tool_call")

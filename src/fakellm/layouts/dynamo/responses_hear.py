@@ -12,6 +12,7 @@ from typing import Any
 from ...ask import Ask, Request, Wants
 from ...tokenizer import Tokenizer
 from ..common.fields import as_object, as_objects
+from ..common.responses import SCORES, call_message
 from . import fields
 from .answers import Refusal, invalid
 from .checks import check_shared
@@ -20,7 +21,6 @@ from .nvext import RESPONSES_REFUSE, Extension
 from .options import Settings
 from .traits import Traits
 
-SCORES = "message.output_text.logprobs"
 MOST = 20
 """Alternatives that a chat request accepts."""
 
@@ -106,9 +106,7 @@ def conversation_of(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _message(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
     kind = item.get("type", "message")
     if kind == "function_call":
-        function = {"name": item.get("name"), "arguments": item.get("arguments")}
-        call = {"id": item.get("call_id"), "type": "function", "function": function}
-        return {"role": "assistant", "content": None, "tool_calls": [call]}
+        return call_message(item)
     if kind == "function_call_output":
         return {"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")}
     if kind == "reasoning":

@@ -14,22 +14,12 @@ from ...ask import Ask, Request, Sampling, Wants
 from ...errors import TokenizerError
 from ...tokenizer import Tokenizer
 from ..common.fields import as_object, as_objects, as_tuple
+from ..common.responses import INCLUDES, SCORES, call_message
 from ..compatible.errors import Refusal
 from ..compatible.hear import read
 from ..compatible.parameters import Parameter, check, described
 from ..vllm.prompts import chat_prompt
 
-SCORES = "message.output_text.logprobs"
-INCLUDES = (
-    "file_search_call.results",
-    "web_search_call.results",
-    "web_search_call.action.sources",
-    "message.input_image.image_url",
-    "computer_call_output.output.image_url",
-    "code_interpreter_call.outputs",
-    "reasoning.encrypted_content",
-    SCORES,
-)
 PARAMETERS: Mapping[str, Parameter] = {
     "access_programs": Parameter("any"),
     "background": Parameter("boolean"),
@@ -165,9 +155,7 @@ def opened(content: Any) -> Conversation:
 def _message(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
     kind = item.get("type", "message")
     if kind == "function_call":
-        function = {"name": item.get("name"), "arguments": item.get("arguments")}
-        call = {"id": item.get("call_id"), "type": "function", "function": function}
-        return {"role": "assistant", "content": None, "tool_calls": [call]}
+        return call_message(item)
     if kind == "function_call_output":
         return {"role": "tool", "tool_call_id": item.get("call_id"), "content": _text(item.get("output"))}
     if kind != "message":
