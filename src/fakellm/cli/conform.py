@@ -108,7 +108,7 @@ def _client_options(function: F) -> F:
     options = [
         click.option("--per-case", is_flag=True, help="Run the command once per case instead of JSON lines."),
         click.option("--adapter", metavar="PKG.MODULE:NAME", help="An adapter in Python, in this process."),
-        click.option("--extract", metavar="PKG.MODULE:FUNCTION", help="A function (bytes, content type) -> capture."),
+        click.option("--extract", metavar="PKG.MODULE:FUNCTION", help="A function (bytes, content type[, request]) -> capture."),
         click.argument("command", nargs=-1, type=click.UNPROCESSED),
     ]
     for option in reversed(options):

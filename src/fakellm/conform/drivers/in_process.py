@@ -2,14 +2,16 @@
 
 An in-process adapter is an object (or a class, made without arguments) with ``client`` and ``supports`` mappings,
 spelled as in the answer to ``start``, and ``run(message) -> answer``, sync or async, spelled as on the wire but without
-``seq``. An extractor is a function ``(body, content_type) -> capture`` to which the driver feeds reply bytes; its
-attributes ``supports``, ``client`` and ``request`` (or the module's ``SUPPORTS``, ``CLIENT``, ``REQUEST``) say what it
-reads, whose it is, and which fields that client adds to every request. Exceptions are the client's own crash.
+``seq``. An extractor is a function ``(body, content_type) -> capture`` to which the driver feeds reply bytes; one that
+takes a third argument is told what was asked (n, echo, stream: what a client knows of its own call). Its attributes
+``supports``, ``client`` and ``request`` (or the module's ``SUPPORTS``, ``CLIENT``, ``REQUEST``) say what it reads,
+whose it is, and which fields that client adds to every request. Exceptions are the client's own crash.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import sys
 import traceback
@@ -72,12 +74,17 @@ class InProcessDriver:
                 raise RunnerError("no-answer", words) from None
 
 
-class ExtractDriver:
-    """A pure function over reply bytes: the driver makes the call, the function reads."""
+Extractor = Callable[[bytes, str], Any] | Callable[[bytes, str, Any], Any]
+"""Body and content type, and what was asked where the function takes it -> a capture."""
 
-    def __init__(self, function: Callable[[bytes, str], Any], name: str, patience: Patience | None = None) -> None:
+
+class ExtractDriver:
+    """A pure function over reply bytes (and the request, when it takes three): the driver calls, the function reads."""
+
+    def __init__(self, function: Extractor, name: str, patience: Patience | None = None) -> None:
         self.patience = patience or Patience()
         self.function = function
+        self._wants_request = _takes(function, 3)
         self.name = name
         self.problems: list[RunnerError] = []
 
@@ -108,7 +115,8 @@ class ExtractDriver:
             return Reply(Ending(kind=Kind.REFUSED, refusal="status", message=f"HTTP {answer.status}"))
         try:
             content_type = dict(answer.headers).get("content-type", "")
-            capture: Any = await _in_time(self.patience, errand, call(self.function, answer.body, content_type))
+            given: tuple[Any, ...] = (answer.body, content_type, body)[: 3 if self._wants_request else 2]
+            capture: Any = await _in_time(self.patience, errand, call(self.function, *given))
         except _TooLate as late:
             raise RunnerError("no-answer", str(late), case=errand.case) from None
         except Exception as crash:  # noqa: BLE001 - whatever a client raises is its own crash
@@ -122,6 +130,15 @@ class ExtractDriver:
         """What the function says of itself, or its module for all of its functions."""
         module = sys.modules.get(getattr(self.function, "__module__", ""))
         return getattr(self.function, name, None) or getattr(module, name.upper(), None)
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether a function can be called with that many positional arguments (a builtin without a signature cannot)."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 class _TooLate(Exception):

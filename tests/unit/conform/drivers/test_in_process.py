@@ -15,10 +15,17 @@ SHORT = Patience(answer=-9.8, stop=0.2)
 """A fifth of a second per errand: its deadline is 10 s at least."""
 
 
-def errand(port: int = 9) -> Errand:
+def errand(port: int = 9, **request: Any) -> Errand:
     url = f"http://127.0.0.1:{port}/c/t"
     return Errand(
-        seq=1, case="c", api="chat", stream=False, base_url=f"{url}/v1", root_url=url, request={}, deadline_ms=10_000
+        seq=1,
+        case="c",
+        api="chat",
+        stream=False,
+        base_url=f"{url}/v1",
+        root_url=url,
+        request=request,
+        deadline_ms=10_000,
     )
 
 
@@ -100,3 +107,23 @@ async def test_a_body_shorter_than_announced_never_reaches_the_extractor(aiohttp
 
     assert (Kind.REFUSED, "transport") == (reply.ending.kind, reply.ending.refusal)
     assert [] == read
+
+
+async def test_an_extractor_with_three_arguments_is_handed_the_request(aiohttp_server: Any) -> None:
+    from aiohttp import web
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({})
+
+    app = web.Application()
+    app.router.add_post("/{path:.*}", answer)
+    server = await aiohttp_server(app)
+    seen: list[Any] = []
+
+    def extract(body: bytes, content_type: str, request: Any) -> Any:
+        seen.append((body, request))
+        return {"refused": {"kind": "test", "message": "enough"}}
+
+    await ExtractDriver(extract, "asks", Patience()).run(errand(server.port, n=2))
+
+    assert [(b"{}", {"n": 2})] == seen
