@@ -1,6 +1,7 @@
 # make test   everything: lint, types, tests (installs into .venv first)
 # make demo   the main job on a fresh machine: a real client against the fake, with a verdict
 # make matrix real clients and gateways, judged and published; one of them: make matrix CLIENT=openai-python
+# make lock   install the newest that the requirements of the matrix allow, and write every version down
 # make gateways  the gateways of the matrix alone
 # make selftest  the kill matrix: what each mutant client, gateway and server is caught by
 # make golden-vllm VERSION=0.32.0  capture a real vLLM's answers anew and compare the fake with them; MODEL=folder runs a
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 DEMO := .demo/venv
 PYTEST_ARGS ?= -n auto
 
-.PHONY: test demo lint types unit bench soak audit fidelity matrix golden-vllm docs clean
+.PHONY: test demo lint types unit bench soak audit fidelity matrix lock golden-vllm docs clean
 .DEFAULT_GOAL := test
 
 test: lint types unit
@@ -60,11 +61,14 @@ audit: $(VENV)/.installed
 matrix: $(VENV)/.installed
 	PYTHONPATH=tools $(BIN)/python -m matrix $(MATRIX_ARGS) $(CLIENT)
 
+lock: $(VENV)/.installed
+	PYTHONPATH=tools $(BIN)/python -m matrix --lock $(CLIENT)
+
 gateways:
 	$(MAKE) matrix CLIENT="$(patsubst conformance/gateways/%/gateway.yaml,%,$(wildcard conformance/gateways/*/gateway.yaml))"
 
 golden-vllm: $(VENV)/.installed
-	@test -n "$(VERSION)" || { echo "which one? make golden-vllm VERSION=0.32.0 [MODEL=folder]" >&2; exit 1; }
+	@test -n "$(VERSION)" || { PYTHONPATH=tools $(BIN)/python -m golden_vllm --help >&2; exit 1; }
 	PYTHONPATH=tools $(BIN)/python -m golden_vllm $(VERSION) $(if $(MODEL),--model $(MODEL)) $(GOLDEN_ARGS)
 
 $(DEMO)/.installed: pyproject.toml hatch_build.py conformance/adapters/openai-python/requirements.txt

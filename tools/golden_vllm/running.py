@@ -20,7 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from fakellm.errors import FakellmError
+
 from .environment import Environment
+from .installing import HEARTBEAT_SECONDS, Say
 
 ENGINE = Path(__file__).parent / "engine"
 UP_SECONDS = 600.0
@@ -38,7 +41,7 @@ SETTINGS = {
 }
 
 
-class StartError(Exception):
+class StartError(FakellmError):
     """The server did not come up; the message ends with its last lines."""
 
 
@@ -55,6 +58,7 @@ class RealServer:
     model_name: str
     options: Sequence[str]
     env: dict[str, str]
+    say: Say
     scripted: bool = True
     port: int = 0
     _process: subprocess.Popen[bytes] | None = None
@@ -110,16 +114,22 @@ class RealServer:
         return {**kept, **SETTINGS, **self.env, **told}
 
     def _wait(self) -> None:
-        deadline = time.monotonic() + UP_SECONDS
-        while time.monotonic() < deadline:
+        started = told = time.monotonic()
+        while time.monotonic() < started + UP_SECONDS:
             if self._process is not None and self._process.poll() is not None:
-                raise StartError(f"vLLM ended with {self._process.returncode}:\n{self._last_words()}")
+                raise self._failure(f"vLLM ended with {self._process.returncode}")
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5):
                     return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.5)
-        raise StartError(f"vLLM was not up after {UP_SECONDS:.0f} s:\n{self._last_words()}")
+            if time.monotonic() - told > HEARTBEAT_SECONDS:
+                told = time.monotonic()
+                self.say(f"  {told - started:.0f} s: not up yet")
+        raise self._failure(f"vLLM was not up after {UP_SECONDS:.0f} s")
+
+    def _failure(self, what: str) -> StartError:
+        return StartError(f"{what}:\n{self._last_words()}", hint=f"all it said is in {self.folder.name}/server.log")
 
     def _last_words(self, lines: int = 15) -> str:
         text = (self.folder / "server.log").read_text(errors="replace")
