@@ -41,9 +41,18 @@ class Session:
 @click.option("--only", help="Only these cases; nothing is published.")
 @click.option("--write-baselines", is_flag=True, help="Write today's failures to fresh baselines, reasons to be done.")
 @click.option("--publish-only", is_flag=True, help="Make site, findings and README table of the results there are.")
+@click.option(
+    "--lock", "locking", is_flag=True, help="Install the newest that is allowed, write the lock files, run nothing."
+)
 @click.option("--list", "listing", is_flag=True, help="List clients and gateways, and run nothing.")
 def main(
-    names: tuple[str, ...], jobs: int, only: str | None, write_baselines: bool, publish_only: bool, listing: bool
+    names: tuple[str, ...],
+    jobs: int,
+    only: str | None,
+    write_baselines: bool,
+    publish_only: bool,
+    locking: bool,
+    listing: bool,
 ) -> None:
     """Judge real clients and gateways and publish what they keep.
 
@@ -58,12 +67,28 @@ def main(
         for recipe in recipes:
             print(f"{recipe.kind:8} {recipe.name:24} {', '.join(run.name for run in recipe.model.runs)}")
         return
+    if locking:
+        raise SystemExit(_lock(wanted))
     sound = True
     if not publish_only:
         sound = _run_all(wanted, names, jobs, only, write_baselines)
     if only is None:
         publish.publish(ROOT, recipes)
     raise SystemExit(0 if sound else 1)
+
+
+def _lock(wanted: list[Recipe]) -> int:
+    """Exit 0 when every lock file was written."""
+    ended = 0
+    for recipe in wanted:
+        if recipe.model.not_installed is not None:
+            continue
+        try:
+            print(f"{recipe.name}: {environment.lock(recipe) or 'its packages are fetched alone, nothing to lock'}")
+        except environment.InstallError as failure:
+            print(f"{recipe.name}: cannot be installed here: {failure}", file=sys.stderr)
+            ended = 1
+    return ended
 
 
 def _run_all(wanted: list[Recipe], names: tuple[str, ...], jobs: int, only: str | None, write_baselines: bool) -> bool:

@@ -1,7 +1,9 @@
 """The environment of one recipe: a venv or node_modules in its own folder, made once and again when its files change.
 
-A stamp holds the hash of the files that say what to install. Sources of packages that cannot be installed are fetched
-from the package index and unpacked into ``.sources``; nothing of them is ever committed.
+A stamp holds the hash of the files that say what to install. ``requirements.txt`` names what the recipe is about;
+``requirements.lock`` holds the version of everything that came with it (npm: ``package-lock.json``), so that the same is
+installed next year; ``lock`` writes it anew. Sources of packages that cannot be installed are fetched from the package
+index and unpacked into ``.sources``; nothing of them is ever committed.
 """
 
 from __future__ import annotations
@@ -17,10 +19,13 @@ import venv
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from .recipe import Recipe
 
 STAMP = ".installed"
+LOCK = "requirements.lock"
+OURS = "package-lock.json"
 SECONDS = 1800.0
 """Enough for the largest of them (a proxy with 150 packages) on a slow line."""
 
@@ -36,15 +41,15 @@ def installed(recipe: Recipe) -> bool:
     return any(one.is_file() and one.read_text() == _digest(recipe) for one in stamps)
 
 
-def install(recipe: Recipe) -> None:
-    """Make the environment; raises InstallError."""
+def install(recipe: Recipe, *, locked: bool = True) -> None:
+    """Make the environment; raises InstallError. ``locked``: in the versions that the lock file holds."""
     folder = recipe.root / recipe.folder
     wanted = recipe.model.install
     for program in recipe.model.needs:
         if shutil.which(program) is None:
             raise InstallError(f"needs the program {program}, which is not on PATH")
     if wanted.npm is not None:
-        command = ["npm", "ci" if (folder / "package-lock.json").is_file() else "install", "--no-audit", "--no-fund"]
+        command = ["npm", "ci" if locked and (folder / OURS).is_file() else "install", "--no-audit", "--no-fund"]
         _run(command, folder)
         (folder / "node_modules" / STAMP).write_text(_digest(recipe))
         return
@@ -55,11 +60,45 @@ def install(recipe: Recipe) -> None:
         return
     if not (recipe.root / recipe.python).exists():
         venv.create(folder / ".venv", with_pip=True)
-    pip = [str(recipe.root / recipe.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [*_pip(recipe), "install", "--quiet"]
     if wanted.pip is not None:
-        _run([*pip, "-r", wanted.pip, *_constraints(folder)], folder)
+        held = ["-c", LOCK] if locked and (folder / LOCK).is_file() else []
+        _run([*pip, "-r", wanted.pip, *held], folder)
     if wanted.pip_alone is not None:
         _run([*pip, "--no-deps", "-r", wanted.pip_alone], folder)
+    (folder / ".venv" / STAMP).write_text(_digest(recipe))
+
+
+def lock(recipe: Recipe) -> str | None:
+    """Install the newest that the recipe allows and write down every version: the lock file's name, None where there is
+    nothing to lock. Raises InstallError."""
+    folder = recipe.root / recipe.folder
+    wanted = recipe.model.install
+    if wanted.npm is not None:
+        (folder / OURS).unlink(missing_ok=True)
+        shutil.rmtree(folder / "node_modules", ignore_errors=True)
+        install(recipe, locked=False)
+        made = json.loads((folder / OURS).read_text())
+        (folder / OURS).write_text(json.dumps(_placeless(made), indent=2) + "\n")
+        (folder / "node_modules" / STAMP).write_text(_digest(recipe))
+        return OURS
+    if wanted.pip is None:
+        return None
+    shutil.rmtree(folder / ".venv", ignore_errors=True)
+    install(recipe, locked=False)
+    freeze(recipe)
+    return LOCK
+
+
+def freeze(recipe: Recipe) -> None:
+    """Write the versions of the environment as it is to the lock file."""
+    folder = recipe.root / recipe.folder
+    lines = _run([*_pip(recipe), "freeze"], folder).splitlines()
+    alone = recipe.model.install.pip_alone
+    named = {} if alone is None else _pinned((folder / alone).read_text())
+    kept = [line for line in lines if "==" in line and line.partition("==")[0] not in named]
+    head = "# Every version that came with requirements.txt. Made by: make lock CLIENT=" + recipe.name
+    (folder / LOCK).write_text("\n".join([head, *sorted(kept, key=str.lower)]) + "\n")
     (folder / ".venv" / STAMP).write_text(_digest(recipe))
 
 
@@ -72,23 +111,34 @@ def versions(recipe: Recipe) -> dict[str, str]:
         for name in json.loads((folder / wanted.npm).read_text())["dependencies"]:
             found[name] = json.loads((folder / "node_modules" / name / "package.json").read_text())["version"]
     for file in (wanted.pip, wanted.pip_alone):
-        for line in [] if file is None else (folder / file).read_text().splitlines():
-            name, _, version = line.partition("#")[0].strip().partition("==")
-            if version:
-                found[name] = version
+        found |= {} if file is None else _pinned((folder / file).read_text())
     found.update(package.split("==") for package in wanted.sources)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return found
 
 
-def _constraints(folder: Path) -> list[str]:
-    return ["-c", "constraints.txt"] if (folder / "constraints.txt").is_file() else []
+def _pip(recipe: Recipe) -> list[str]:
+    return [str(recipe.root / recipe.python), "-m", "pip", "--disable-pip-version-check"]
+
+
+def _pinned(requirements: str) -> dict[str, str]:
+    """Name -> version of the lines that name both."""
+    pairs = (line.partition("#")[0].strip().partition("==") for line in requirements.splitlines())
+    return {name: version for name, _, version in pairs if version}
+
+
+def _placeless(part: Any) -> Any:
+    """A package-lock without the places that packages were fetched from: they are those of this machine's index."""
+    if isinstance(part, dict):
+        entries = cast("dict[str, Any]", part)
+        return {name: _placeless(value) for name, value in entries.items() if name != "resolved"}
+    return part
 
 
 def _digest(recipe: Recipe) -> str:
     wanted = recipe.model.install
     folder = recipe.root / recipe.folder
     digest = hashlib.sha256(repr(wanted).encode())
-    for name in (wanted.pip, wanted.pip_alone, wanted.npm, "constraints.txt", "package-lock.json"):
+    for name in (wanted.pip, wanted.pip_alone, wanted.npm, LOCK, OURS):
         if name is not None and (folder / name).is_file():
             digest.update((folder / name).read_bytes())
     return digest.hexdigest()
@@ -109,7 +159,7 @@ def _fetch(package: str, into: Path, folder: Path) -> None:
                     packed.extractall(target, filter="data")
 
 
-def _run(command: Sequence[str], folder: Path) -> None:
+def _run(command: Sequence[str], folder: Path) -> str:
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as failure:
@@ -118,3 +168,4 @@ def _run(command: Sequence[str], folder: Path) -> None:
         lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         wrong = [line for line in lines if "ERROR" in line or "error" in line]
         raise InstallError(" | ".join((wrong or lines)[-3:])[:600] or f"{command[0]} ended with {done.returncode}")
+    return done.stdout
