@@ -17,6 +17,7 @@ from typing import Any
 
 from .ask import Ask, Request
 from .message import Wire
+from .problem import breakdown
 from .stage import Played
 
 MAX_EXCHANGES = 1000
@@ -153,6 +154,10 @@ class Journal:
         self._max_bytes = max_bytes
         self._sink = sink
         self._tell = tell
+        self._torn = False
+        self.unwritten = 0
+        """Finished exchanges that the sink did not take; ``unwritten_why`` says why."""
+        self.unwritten_why = ""
         self.total = 0
         self.unmatched = 0
         self.dropped = 0
@@ -177,12 +182,31 @@ class Journal:
             self.dropped += 1
 
     def finish(self, exchange: Exchange, finished_ms: float | None) -> None:
-        """The last byte left (or the peer went away, see ``disconnected_ms``)."""
+        """The last byte left (or the peer went away, see ``disconnected_ms``). Never raises: the answer stands,
+        whatever becomes of its record, and the record here says what went wrong elsewhere."""
         exchange.finished_ms = finished_ms
-        if self._sink is not None:
-            self._sink.write(json.dumps(exchange.detail(), default=str).encode() + b"\n")
-        if self._tell is not None:
-            self._tell(exchange)
+        try:
+            if self._sink is not None:
+                self._write(self._sink, json.dumps(exchange.detail(), default=str).encode() + b"\n")
+            if self._tell is not None:
+                self._tell(exchange)
+        except OSError as problem:
+            self._unwritten(exchange, f"the journal file takes no more: {problem.strerror or problem}")
+        except Exception as broken:  # noqa: BLE001 - see above
+            self._unwritten(exchange, breakdown(broken))
+
+    def _write(self, sink: RawIOBase, line: bytes) -> None:
+        """A line, whole: a disk that fills up takes a part of one, after which the next begins anew."""
+        rest = memoryview(b"\n" + line if self._torn else line)
+        self._torn = True
+        while rest:
+            rest = rest[sink.write(rest) or 0 :]
+        self._torn = False
+
+    def _unwritten(self, exchange: Exchange, why: str) -> None:
+        self.unwritten += 1
+        self.unwritten_why = why
+        exchange.problem = exchange.problem or why
 
     def __iter__(self) -> Iterator[Exchange]:
         return iter(tuple(self._exchanges))

@@ -11,6 +11,9 @@ from typing import Any
 from . import wire
 from .message import Frame, Wire
 
+DEEP = 100
+"""Brackets within brackets from which on it is the body that is too deep, not our code that recurses without end."""
+
 
 def problem_wire(status: int, problem: Any, kind: str | None) -> Wire:
     """An answer of fakellm's own: ``{"fakellm": {...}}``, which no vendor has, beside an OpenAI-like error."""
@@ -31,3 +34,29 @@ def breakdown(broken: Exception) -> str:
     place = traceback.extract_tb(broken.__traceback__)[-1]
     name = place.filename.replace("\\", "/").rpartition("/")[2]
     return f"fakellm broke down: {type(broken).__name__}: {broken} ({name}:{place.lineno}); please report this"
+
+
+def nesting(body: bytes) -> int:
+    """How deep brackets stand within brackets; those in texts count too, so that any bytes have an answer.
+
+    >>> nesting(b'{"a": [1, [2]]}')
+    3
+    """
+    deepest = depth = 0
+    for byte in body:
+        if byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest
+
+
+def ran_too_deep(broken: Exception, body: bytes) -> bool:
+    """Whether it was the body's nesting that broke something: Python's recursion or orjson's (254 levels)."""
+    return "recursion" in str(broken).lower() and nesting(body) > DEEP
+
+
+def too_deep_wire(body: Any) -> Wire:
+    """The refusal of a body that is nested too deeply to be walked through; ``body``: the vendor's own error."""
+    return Wire(400, (("content-type", "application/json"), ("x-fakellm", "limit")), (Frame(wire.dumps(body)),))

@@ -25,7 +25,7 @@ from .layouts.base import Context, Counting, Layout, Served, Station
 from .message import Frame, Rendering, Wire
 from .pacing import dribbled
 from .plan import ROOMY_TOKENS, Marks, Plan, PromptWords, make_plan
-from .problem import breakdown, problem_wire
+from .problem import breakdown, problem_wire, ran_too_deep, too_deep_wire
 from .timing import Dribble
 from .tokenizer import Tokenizer
 from .told import Told
@@ -176,6 +176,9 @@ class Stage:
         except FakellmError as problem:
             return Answer(problem_wire(500, str(problem), "fakellm_error"), problem=str(problem))
         except Exception as broken:  # noqa: BLE001 - a defect of ours is told and journalled, never a traceback
+            if ran_too_deep(broken, request.body):
+                words = "the body is nested too deeply for this server"
+                return Answer(too_deep_wire(self.layout.error_body(400, words, "BadRequestError")))
             words = breakdown(broken)
             return Answer(problem_wire(500, words, "fakellm_defect"), problem=words)
 

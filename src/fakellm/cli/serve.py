@@ -77,6 +77,7 @@ def serve(
     from ..house import Choices, House
     from ..server.guard import is_loopback
     from ..server.run import Bound, run_forever
+    from ..server.trouble import raise_handle_limit
     from ..state import open_state
 
     def say(text: str) -> None:
@@ -110,6 +111,9 @@ def serve(
     if not is_loopback(host) and admin_token is None:
         admin_token = secrets.token_urlsafe(16)
         say(f"warning: {host} can be reached from elsewhere; the admin API wants the token {admin_token}")
+    handles = raise_handle_limit()
+    if handles is not None and handles < max_in_flight:
+        say(f"note: the system allows {handles} open files, so not {max_in_flight} requests at once (ulimit -n)")
     bound = Bound(
         host,
         port,
@@ -137,6 +141,9 @@ def serve(
         if sink is not None:
             sink.close()
     unmatched = house.fake.journal.unmatched
+    if lost := house.fake.journal.unwritten:
+        click.echo(f"error: {lost} exchanges are not in {journal}: {house.fake.journal.unwritten_why}", err=True)
+        return 1
     if unmatched and fail_on_unmatched:
         click.echo(f"{unmatched} requests found no reply", err=True)
         return 1

@@ -40,8 +40,8 @@ def told(handler: Handler) -> Handler:
             return await handler(request)
         except FakellmError as problem:
             return json_answer({"error": problem.message, "where": problem.where, "hint": problem.hint}, 400)
-        except web.HTTPException:
-            raise
+        except web.HTTPException as refusal:
+            return json_answer({"error": refusal.text or refusal.reason}, refusal.status)
         except Exception as broken:  # noqa: BLE001 - a defect of ours is told, not shown as a traceback
             return json_answer({"error": f"fakellm broke down: {type(broken).__name__}: {broken}"}, 500)
 
@@ -53,9 +53,10 @@ def _fake(request: web.Request) -> Fake:
 
 
 async def _health(request: web.Request) -> web.StreamResponse:
-    """Whether it answers, and how many exchanges there were."""
-    fake = _fake(request)
-    return json_answer({"status": "ok", "exchanges": fake.journal.total, "unmatched": fake.journal.unmatched})
+    """Whether it answers, how many exchanges there were, and how many a journal file did not take (and why)."""
+    journal = _fake(request).journal
+    lost = {"unwritten": journal.unwritten, "why": journal.unwritten_why} if journal.unwritten else {}
+    return json_answer({"status": "ok", "exchanges": journal.total, "unmatched": journal.unmatched, **lost})
 
 
 async def _version(request: web.Request) -> web.StreamResponse:

@@ -27,6 +27,7 @@ from .admin import add_admin
 from .app import MAX_BODY_BYTES, MAX_REQUESTS_IN_FLIGHT, make_app
 from .direct import MAX_BODY, Desk
 from .listen import BACKLOG, Listener
+from .trouble import LOGGER, install
 
 DRAIN_SECONDS = 10.0
 
@@ -139,19 +140,32 @@ def _desk(house: House, bound: Bound, runner: web.AppRunner) -> Desk:
 
 
 def _runner(app: web.Application) -> web.AppRunner:
+    """Compressed bodies stay as they are, as with the servers that are played: none of them unpacks a body, and none of
+    ours can be made to unpack gigabytes."""
     return web.AppRunner(
-        app, access_log=None, handler_cancellation=True, shutdown_timeout=DRAIN_SECONDS, keepalive_timeout=75.0
+        app,
+        access_log=None,
+        handler_cancellation=True,
+        shutdown_timeout=DRAIN_SECONDS,
+        keepalive_timeout=75.0,
+        logger=LOGGER,
+        auto_decompress=False,
     )
 
 
-async def until_signal() -> None:
-    """Wait for SIGTERM or SIGINT."""
+async def until_signal(alive: int | None = None) -> None:
+    """Wait for SIGTERM or SIGINT. ``alive``: the reading end of a pipe whose writing end lives as long as whoever
+    started this process; when that is killed, wait no longer."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    if alive is not None:
+        loop.add_reader(alive, stop.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):
             loop.add_signal_handler(number, stop.set)
     await stop.wait()
+    if alive is not None:
+        loop.remove_reader(alive)
 
 
 def run_forever(house: House, bound: Bound) -> None:
@@ -177,6 +191,7 @@ def run_loop(main: Coroutine[Any, Any, None]) -> None:
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+        install(runner.get_loop())
         runner.run(main)
 
 

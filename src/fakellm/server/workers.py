@@ -1,8 +1,9 @@
 """``serve --workers N``: several processes on one port, one script, one admin view.
 
 The supervisor binds the port, loads the scenarios, forks the workers (they inherit both) and one admin process, and
-then only waits: a worker that dies is told and started anew. Counters lie in shared memory (``state.by_workers``); each
-worker keeps its own journal and the admin process joins them. The supervisor runs no event loop, so it may always fork.
+then only waits: a worker that dies is told and started anew; when the supervisor itself is killed they all end, so that
+nobody holds the port. Counters lie in shared memory (``state.by_workers``); each worker keeps its own journal and the
+admin process joins them. The supervisor runs no event loop, so it may always fork.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ class _Supervisor:
         self._say = say
         self._strict = strict
         self._children: dict[int, _Child] = {}
+        self._alive, self._own = os.pipe()
+        """Children wait at the first; only the supervisor holds the second, so they see when it is killed."""
         self._stopping = False
 
     def run(self) -> int:
@@ -102,6 +105,7 @@ class _Supervisor:
         pid = os.fork()
         if pid == 0:
             os.close(ready_out)
+            os.close(self._own)
             code = 70
             try:
                 code = self._admin_process(ready_in) if number is None else self._worker(number, private, ready_in)
@@ -162,10 +166,13 @@ class _Supervisor:
                 serving(house, own, accepting=private),
             ):
                 os.write(ready, READY)
-                await until_signal()
+                await until_signal(self._alive)
 
         run_loop(main())
-        return 1 if self._strict and house.fake.journal.unmatched else 0
+        journal = house.fake.journal
+        if journal.unwritten:
+            self._say(f"error: worker {number}: {journal.unwritten} exchanges lost: {journal.unwritten_why}")
+        return 1 if journal.unwritten or (self._strict and journal.unmatched) else 0
 
     def _admin_process(self, ready: int) -> int:
         from .joined import joined_app
@@ -176,7 +183,7 @@ class _Supervisor:
         async def main() -> None:
             async with serving(self._house, self._bound, accepting=self._admin, app=app, quick=False):
                 os.write(ready, READY)
-                await until_signal()
+                await until_signal(self._alive)
 
         run_loop(main())
         return 0
