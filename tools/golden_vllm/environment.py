@@ -131,7 +131,7 @@ def _install_torch(home: Path, version: str, place: Path, wanted: Sequence[str],
         except InstallError as failed:
             if not failed.absent or one == wanted[-1]:
                 raise
-            say(f"no index here has {one}")
+            say(f"{one} is not to be had here")
             continue
         if number:
             say(f"{one} stands in for {wanted[0]}: played truths do not mind, a model (--model) may not run")

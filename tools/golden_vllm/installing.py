@@ -16,8 +16,8 @@ HEARTBEAT_SECONDS = 15.0
 """pip may say nothing for a minute while it unpacks torch; a person wonders sooner."""
 
 LAST_LINES = 6
-NOT_THERE = "No matching distribution found"
-"""What pip says last when no index has the version that was asked for."""
+NOT_THERE = ("No matching distribution found", "ResolutionImpossible")
+"""What pip says when no index has the version that was asked for, and when a constraint of this machine forbids it."""
 
 Say = Callable[[str], None]
 
@@ -25,7 +25,7 @@ Say = Callable[[str], None]
 class InstallError(FakellmError):
     """It could not be installed; the message ends with the installer's last words.
 
-    ``absent``: no index had it, in contrast to an index that could not be reached or a disk that is full.
+    ``absent``: it is not to be had here, in contrast to an index that could not be reached or a disk that is full.
     """
 
     def __init__(self, message: str, *, hint: str | None = None, absent: bool = False) -> None:
@@ -51,7 +51,7 @@ def install(python: Path, *wanted: str, log: Path, say: Say) -> None:
         raise InstallError(
             f"pip could not install {wanted[-1]}:\n" + "\n".join(text.strip().splitlines()[-LAST_LINES:]),
             hint=f"everything that pip said is in {log.name}",
-            absent=NOT_THERE in text,
+            absent=any(one in text for one in NOT_THERE),
         )
 
 

@@ -7,6 +7,7 @@ the environment say the rest: ``GOLDEN_PLAY`` names the file that says what to p
 
 from __future__ import annotations
 
+import json
 import os
 import runpy
 import sys
@@ -15,11 +16,26 @@ from pathlib import Path
 from typing import Any
 
 
+NEW_CLASS = "TokenizersBackend"
+
+
 def mend_old_imports() -> None:
     """Versions older than the libraries they are run with miss a property that those no longer have."""
     base: Any = import_module("transformers.tokenization_utils_base").PreTrainedTokenizerBase
     if not hasattr(base, "all_special_tokens_extended"):
         base.all_special_tokens_extended = property(lambda tokenizer: tokenizer.all_special_tokens)
+
+
+def mend_tokenizer(config: Path) -> None:
+    """Versions with transformers 4 cannot read what transformers 5 calls its tokenizers and their special tokens."""
+    if not config.exists() or hasattr(import_module("transformers"), NEW_CLASS):
+        return
+    facts: dict[str, Any] = json.loads(config.read_text())
+    if facts.get("tokenizer_class") == NEW_CLASS:
+        facts["tokenizer_class"] = "PreTrainedTokenizerFast"
+    if isinstance(facts.get("extra_special_tokens"), list):
+        facts["additional_special_tokens"] = facts.pop("extra_special_tokens")
+    config.write_text(json.dumps(facts))
 
 
 def replace_engine() -> None:
@@ -39,6 +55,7 @@ def replace_engine() -> None:
 
 def main() -> None:
     mend_old_imports()
+    mend_tokenizer(Path(sys.argv[sys.argv.index("--model") + 1], "tokenizer_config.json"))
     import_module("pace").watch()
     replace_engine()
     sys.argv[0] = "api_server"
