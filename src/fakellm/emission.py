@@ -155,12 +155,18 @@ class _Stopped:
 
 
 class _Writer:
-    """The detokenizer with its stop strings: text grows, the last characters are held back while a stop may begin."""
+    """The detokenizer with its stop strings: text grows, the last characters are held back while a stop may begin.
+
+    Only the end of the text is at hand (``_open``, from character ``_settled`` on): what was shown and is too old for a
+    stop string to begin in is put away in pieces, so that a long answer costs no copy of itself per token.
+    """
 
     def __init__(
         self, sampling: Sampling, prompt_token_ids: Sequence[int], tokenizer: Tokenizer, rules: EngineRules
     ) -> None:
-        self.text = ""
+        self._pieces: list[str] = []
+        self._settled = 0
+        self._open = ""
         self._detokenizer = Detokenizer(tokenizer, prompt_token_ids, skip_special_tokens=sampling.skip_special_tokens)
         self._stops = tuple(stop for stop in sampling.stop if stop)
         self._include = sampling.include_stop
@@ -169,13 +175,23 @@ class _Writer:
         self._holds_prefix = rules.holds_prefix
         self._sent = 0
         self._tokens = 0
-        self._hold = 0 if sampling.include_stop else max((len(stop) for stop in self._stops), default=1) - 1
+        self._longest = max((len(stop) for stop in self._stops), default=1)
+        self._hold = 0 if sampling.include_stop else self._longest - 1
+
+    @property
+    def text(self) -> str:
+        """The whole text so far."""
+        return "".join(self._pieces) + self._open
+
+    @property
+    def _length(self) -> int:
+        return self._settled + len(self._open)
 
     def push(self, ids: Sequence[int | None], *, ended_by_id: bool) -> _Stopped | None:
         """Take the ids of one step; a stop string that they complete ends the answer."""
         shown = len(ids) - 1 if ended_by_id and ids else len(ids)
         if not self._stops:
-            self.text += self._detokenizer.push([token_id for token_id in ids[:shown] if token_id is not None])
+            self._open += self._detokenizer.push([token_id for token_id in ids[:shown] if token_id is not None])
             self._tokens += len(ids)
             return None
         if self._trim:
@@ -190,32 +206,41 @@ class _Writer:
         return stopped
 
     def _search(self, ids: Sequence[int | None], kept: int) -> _Stopped | None:
-        checked_from = len(self.text)
+        checked_from = self._length
         for token_id in ids:
             self._tokens += 1
             if token_id is not None:
-                self.text += self._detokenizer.push([token_id])
+                self._open += self._detokenizer.push([token_id])
             if self._tokens <= self._min_tokens:
-                checked_from = len(self.text)
-        fresh = len(self.text) - checked_from
+                checked_from = self._length
+        fresh = self._length - checked_from
         if not fresh or self._tokens <= self._min_tokens:
             return None
         for stop in self._stops:
-            start = max(0, len(self.text) - fresh - len(stop) + 1)
-            found = self.text.find(stop, start)
+            start = max(0, len(self._open) - fresh - len(stop) + 1)
+            found = self._open.find(stop, start)
             if found >= 0:
-                self.text = self.text[: found + len(stop)] if self._include else self.text[:found]
+                self._open = self._open[: found + len(stop)] if self._include else self._open[:found]
                 return _Stopped(stop, kept)
         return None
 
     def take(self, *, finished: bool) -> str:
         """The text that may be shown now and was not shown before."""
-        until = len(self.text) if finished else len(self.text) - self._held()
+        until = self._length if finished else self._length - self._held()
         if until <= self._sent:
             return ""
-        fresh = self.text[self._sent : until]
+        fresh = self._open[self._sent - self._settled : until - self._settled]
         self._sent = until
+        self._settle()
         return fresh
+
+    def _settle(self) -> None:
+        """Put away what was shown, but for the characters in which a stop string may have begun."""
+        old = min(self._sent - self._settled, len(self._open) - self._longest)
+        if old >= 256:
+            self._pieces.append(self._open[:old])
+            self._open = self._open[old:]
+            self._settled += old
 
     def _held(self) -> int:
         """How many characters at the end wait for what comes."""
@@ -223,7 +248,7 @@ class _Writer:
             return self._hold
         if self._tokens < self._min_tokens:
             return 0
-        lengths = range(min(self._hold, len(self.text) - self._sent), 0, -1)
+        lengths = range(min(self._hold, self._length - self._sent), 0, -1)
         return next(
-            (length for length in lengths if any(stop.startswith(self.text[-length:]) for stop in self._stops)), 0
+            (length for length in lengths if any(stop.startswith(self._open[-length:]) for stop in self._stops)), 0
         )

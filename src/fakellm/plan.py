@@ -145,10 +145,12 @@ def _cut(render: Callable[[Marks], Wire], marks: Marks) -> Plan | None:
         return None
     pattern = marks.pattern()
     parts: list[_Part] = []
+    shared: dict[bytes, bytes] = {}  # what stands between id and time is the same in every event: kept once
     for frame in coalesced(wire.frames) if wire.coalesce else wire.frames:
         split = pattern.split(frame.data)
         slots = tuple(marks.slot(word, numbers) for word in split[1::2])
-        parts.append(_Part(tuple(split[0::2]), slots, frame.due_ms))
+        pieces = tuple(shared.setdefault(piece, piece) for piece in split[0::2])
+        parts.append(_Part(pieces, slots, frame.due_ms))
     digits = tuple(len(mark) for mark in marks.ids)
     return Plan(wire.status, wire.headers, tuple(parts), digits, wire.stream, wire.coalesce)
 

@@ -24,15 +24,15 @@ from .generation import Generation
 from .layouts.base import Context, Counting, Layout, Served, Station
 from .message import Frame, Rendering, Wire
 from .pacing import dribbled
-from .plan import ROOMY_TOKENS, Marks, Plan, PromptWords, make_plan
+from .plan import Marks, Plan, PromptWords, make_plan
+from .plans import Planned, Plans
 from .problem import breakdown, problem_wire, ran_too_deep, too_deep_wire
+from .shelf import Behind, Shelf
 from .timing import Dribble
 from .tokenizer import Tokenizer
 from .told import Told
 
 MAX_KNOWN = 4096
-MAX_PLANS = 1024
-MAX_PLAN_BYTES = 32 * 1024 * 1024
 MAX_ORDINALS = 16384
 """Requests whose repetitions are counted, some 120 bytes each: the server's memory is to be flat after ten thousand."""
 
@@ -163,9 +163,9 @@ class Stage:
         self._shared_ordinal = ordinal
         self._keeps_plans = plans
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
-        self._plans: OrderedDict[Hashable, tuple[Plan | None, Served]] = OrderedDict()
+        self._plans = Plans()
+        self._shelf: Shelf[Played] = Shelf()
         self._counting = station if isinstance(station, Counting) else None
-        self._plan_bytes = 0
         self._ordinals: OrderedDict[bytes, int] = OrderedDict()
         self._floor = 0
 
@@ -203,7 +203,7 @@ class Stage:
         """Forget every request that was seen (ordinals and plans); the station's state stays."""
         self._known.clear()
         self._plans.clear()
-        self._plan_bytes = 0
+        self._shelf.clear()
         self._ordinals.clear()
         self._floor = 0
 
@@ -219,25 +219,23 @@ class Stage:
             return Answer(problem_wire(501, unmatched.body, None), unmatched=True)
         if self.armed is not None and (by_hand := self.armed.take(self.name, heard, self.layout)):
             reply = replace(reply, faults=(*reply.faults, *by_hand))
-        plan_key = self._plan_key(heard, reply)
-        if plan_key is None:
-            played = self._play(heard, reply, context)
-            self._count(served_of(played))
-            return Answer(self._send(played, context), behind=lambda: played)
-        if plan_key not in self._plans:
-            self._keep_plan(plan_key, self._play(heard, reply, context))
-        plan, served = self._plans[plan_key]
-        served = replace(served, prompt_tokens=len(heard.prompts[0].token_ids))
+        planned = self._planned(heard, reply, context)
+        if isinstance(planned, Played):
+            self._count(served_of(planned))
+            return Answer(self._send(planned, context), behind=self._behind(heard, reply, context, planned))
+        served = replace(planned.served, prompt_tokens=len(heard.prompts[0].token_ids))
         self._count(served)
-        behind = _once(lambda: self._play(heard, reply, context))
-        if plan is None:
-            played = behind()
-            return Answer(self._send(played, context), behind=lambda: played)
+        behind = self._behind(heard, reply, context)
         prompt = PromptWords.of(heard.prompts[0].token_ids)
-        self._known[key] = _Known(plan, prompt, served, self._epoch(), behind)
+        self._known[key] = _Known(planned.plan, prompt, served, self._epoch(), behind)
         if len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)
-        return Answer(plan.play(context, prompt), behind=behind)
+        return Answer(planned.plan.play(context, prompt), behind=behind)
+
+    def _behind(
+        self, heard: Ask, reply: Reply, context: RequestContext, played: Played | None = None
+    ) -> Behind[Played]:
+        return Behind(self._shelf, lambda: self._play(heard, reply, context), _weight, played)
 
     def _play(self, ask: Ask, reply: Reply, context: RequestContext) -> Played:
         distortion = self._distortion(ask, reply, context) if self.faults or reply.faults else Distortion()
@@ -290,16 +288,23 @@ class Stage:
         shape: Hashable | None = getattr(self.station, "plan_key", _no_plan)(ask)
         return None if shape is None else (reply.key, self._epoch(), shape)
 
-    def _keep_plan(self, key: Hashable, played: Played) -> None:
-        short = all(len(choice.ids or ()) < ROOMY_TOKENS for choice in played.told.choices)
-        plan = make_plan(lambda marks: self._marked(played, marks), played.reply.timing) if short else None
-        if plan is not None and plan.size > MAX_PLAN_BYTES // 4:
-            plan = None
-        self._plans[key] = plan, served_of(played)
-        self._plan_bytes += plan.size if plan is not None else 0
-        while len(self._plans) > MAX_PLANS or self._plan_bytes > MAX_PLAN_BYTES:
-            dropped = self._plans.popitem(last=False)[1][0]
-            self._plan_bytes -= dropped.size if dropped is not None else 0
+    def _planned(self, heard: Ask, reply: Reply, context: RequestContext) -> Planned | Played:
+        """The plan of an answer, found or made; or the answer played afresh, where there is none."""
+        key = self._plan_key(heard, reply)
+        if key is None:
+            return self._play(heard, reply, context)
+        exact = (heard.sampling.max_tokens, len(heard.prompts[0].token_ids))
+        found = self._plans.find(key, exact)
+        if found is not None:
+            return found
+        played = self._play(heard, reply, context)
+        wanted = self._plans.wanted(
+            key, exact, max((len(choice.ids or ()) for choice in played.told.choices), default=0)
+        )
+        if wanted is None:
+            return played
+        plan = make_plan(lambda marks: self._marked(played, marks), played.reply.timing)
+        return self._plans.keep(wanted, plan, served_of(played)) or played
 
     def _marked(self, played: Played, marks: Marks) -> Wire:
         """The answer with marks in place of ids, time and prompt."""
@@ -367,16 +372,11 @@ def _no_plan(ask: Ask) -> None:
     return None
 
 
-def _once(make: Callable[[], Played]) -> Callable[[], Played]:
-    """The value of ``make``, made when first asked for."""
-    made: list[Played] = []
-
-    def give() -> Played:
-        if not made:
-            made.append(make())
-        return made[0]
-
-    return give
+def _weight(played: Played) -> int:
+    """Tokens of a truth, and some for what every answer has."""
+    told = played.told
+    prompts = sum(len(prompt.scores or ()) for prompt in told.prompts)
+    return 16 + prompts + sum(len(choice.ids or ()) for choice in told.choices)
 
 
 _PASSING_HEADERS = frozenset(

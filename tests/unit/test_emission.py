@@ -114,6 +114,14 @@ class TestStopStrings:
             len(answer.tokens),
         )
 
+    def test_a_stop_is_found_wherever_a_long_text_ends(self) -> None:
+        for length in range(250, 270):
+            said = "abcdefg " * 100
+            answer = emitted(Choice((*spelled(said[:length] + "STOP two"), END)), stop=("STOP", "never there"))
+
+            assert (said[:length], "STOP") == (answer.text, answer.stop_reason)
+            assert said[:length] == "".join(step.text for step in answer.steps)
+
     def test_characters_that_may_begin_a_stop_are_held_back(self) -> None:
         answer = emitted(Choice((*spelled("abcd"), END)), stop=("xyz",))
 

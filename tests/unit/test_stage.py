@@ -7,7 +7,8 @@ import json
 import pytest
 
 from fakellm.errors import FakellmError
-from fakellm.stage import MAX_PLANS, Unmatched
+from fakellm.plans import MAX_PLANS
+from fakellm.stage import Unmatched
 from fakellm.timing import Timing
 from support.stages import NOON, Spoken, body_of, chat, post, spoken, stage
 

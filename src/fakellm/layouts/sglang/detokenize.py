@@ -34,7 +34,8 @@ class Detokenizer:
         self._read_from = len(self._ids)
         self._skip_special = skip_special_tokens
         self._no_stop_trim = no_stop_trim
-        self._committed = ""
+        self._committed: list[str] = []
+        self._length = 0
         self._sent = 0
         self._shown: list[str] = []
 
@@ -56,18 +57,19 @@ class Detokenizer:
         return shown
 
     def _grow(self, fresh: str) -> str:
-        pending = self._sent - len(self._committed)
+        pending = self._sent - self._length
         if fresh and not fresh.endswith(_HALF):
-            self._committed += fresh
+            self._committed.append(fresh)
+            self._length += len(fresh)
             self._context_from, self._read_from = self._read_from, len(self._ids)
-            self._sent = len(self._committed)
+            self._sent = self._length
             return fresh[pending:]
         readable = readable_part(fresh)
-        self._sent = len(self._committed) + len(readable)
+        self._sent = self._length + len(readable)
         return readable[pending:]
 
     def _finish(self, fresh: str, matched: int | str | None) -> str:
-        whole = self._committed + fresh
+        whole = "".join(self._committed) + fresh
         if isinstance(matched, str):
             place = whole.find(matched)
             if place >= 0:

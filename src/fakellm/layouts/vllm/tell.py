@@ -20,6 +20,8 @@ from .scores import Speller, told_score
 from .shape import Shape
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
+NEIGHBOURS = 4
+"""Ids before a token that may complete its text: what the widest repair rule looks at (``Shape.repair_context``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def _told_prompt(
     count = ask.wants.prompt_logprobs
 
     def before(place: int) -> tuple[int, ...]:
-        return () if facts.speller.by_row else token_ids[:place]
+        return () if facts.speller.by_row else token_ids[max(0, place - NEIGHBOURS) : place]
 
     scores: tuple[Score | None, ...] | None = None
     if count is not None and generation.prompt_logprobs is not None:
@@ -180,7 +182,7 @@ def _scores(ask: Ask, tokens: Sequence[Token], facts: Facts) -> tuple[Score, ...
     return tuple(
         told_score(
             token,
-            ids[max(0, place - 4) : place],
+            ids[max(0, place - NEIGHBOURS) : place],
             facts.speller,
             count=count,
             shown=shown,
