@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from fakellm.ask import Request
+from fakellm.errors import FakellmError
 from fakellm.fidelity.documents import blocks, choice_of
 from fakellm.fidelity.play import request_of
 from fakellm.fidelity.recorded import Masks
@@ -24,7 +25,9 @@ from fakellm.tokenizer import Tokenizer
 
 from .wanted import Wanted
 
-ANSWER_SECONDS = 30.0
+ANSWER_SECONDS = 120.0
+"""A busy machine may take long; the slowest script of the library takes 3 s."""
+
 ENGINE_SECONDS = 3.0
 """How long to wait for the engine to be asked after an answer (a background response answers first)."""
 
@@ -32,6 +35,10 @@ SETTLING_SECONDS = 1.5
 """Before an answer is polled that shows the end of an earlier one: longer than any script of the library runs on."""
 
 NOT_KEPT = frozenset({"date"})
+
+
+class NoAnswer(FakellmError):
+    """The server was there and did not answer."""
 
 
 @dataclass(slots=True)
@@ -62,7 +69,10 @@ class Captor:
             time.sleep(SETTLING_SECONDS)
         self._lines()  # what a background response of before still said belongs to nobody
         request = request_of(wanted.request, self._made if wanted.after else None)
-        response = send(self.port, request)
+        try:
+            response = send(self.port, request)
+        except OSError as failed:
+            raise NoAnswer(f"{wanted.name}: {request.method} {request.path} got no answer: {failed}") from failed
         truth = self._truth(wanted)
         if wanted.recorded:
             recorded = self.masks.ids(wanted.recorded)

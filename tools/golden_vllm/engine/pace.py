@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 PATIENCE_SECONDS = 5.0
-"""An output that nobody takes (its client left) is not waited for longer."""
+"""An output that nobody takes (its client left) is not waited for longer, and never again."""
 
 TURNS = 40
 """Turns of the event loop in which a server that took an output sends it on."""
@@ -48,6 +48,7 @@ async def taken(seconds: float) -> None:
     await _turns()
     while _untaken and loop.time() < deadline:
         await asyncio.sleep(0.002)
+    _untaken.clear()
     await _turns()
 
 

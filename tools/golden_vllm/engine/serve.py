@@ -15,7 +15,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-
 NEW_CLASS = "TokenizersBackend"
 
 
