@@ -151,9 +151,10 @@ def _captured(plan: Plan, masks: Masks, version: str, installed: Environment, mo
         scripted=model is None,
         say=_say,
     )
-    begun = told = time.monotonic()
+    begun = time.monotonic()
     with server:
-        _say(f"{plan.name}: up after {time.monotonic() - begun:.0f} s")
+        told = time.monotonic()
+        _say(f"{plan.name}: up after {told - begun:.0f} s")
         captor = Captor(
             server.port, server.play if model is None else None, server.journal, load(plan.tokenizer), masks
         )
