@@ -10,10 +10,12 @@ from typing import Any
 from .capture import Captor
 from .wanted import Plan
 
-SCRIPTED = (
-    "the real vLLM API server, tokenizer, detokenizer and parsers; only the engine core was replaced by a player of "
-    "truths (ids, scores, steps, ends)"
-)
+SCRIPTED = {
+    "vllm": "the real vLLM API server, tokenizer, detokenizer and parsers; only the engine core was replaced by a player "
+    "of truths (ids, scores, steps, ends)",
+    "sglang": "the real SGLang HTTP server, tokenizer manager, detokenizer, output streamer and stop logic; only the "
+    "scheduler was replaced by a player of truths (ids, scores, steps, ends)",
+}
 REAL = "a real vLLM (CPU build) running the model {model}; what its engine core said was written down on the way"
 
 
@@ -32,10 +34,10 @@ def write(home: Path, plan: Plan, version: str, captor: Captor, *, scripted: boo
 def _server(plan: Plan, version: str, captor: Captor, *, scripted: bool) -> dict[str, Any]:
     server = plan.server
     return {
-        "server": "vllm",
+        "server": server.server,
         "version": version,
-        "variant": plan.name.removeprefix(f"vllm-{version}-"),
-        "how": SCRIPTED if scripted else REAL.format(model=server.model_path),
+        "variant": plan.name.removeprefix(f"{server.server}-{version}-"),
+        "how": SCRIPTED[server.server] if scripted else REAL.format(model=server.model_path),
         "launch": list(server.launch),
         "env": dict(server.env),
         "model": server.model,

@@ -1,20 +1,22 @@
 """The real server as a child process: started on a free port, waited for, and stopped.
 
-It is started in a folder of its own, with the model beside it under the name that its answers show. Knows vLLM's
-environment variables; nothing of requests.
+It is started in a folder of its own, with the model beside it under the name that its answers show. What differs
+between servers is a :class:`Kind`; nothing here knows requests.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -41,6 +43,21 @@ SETTINGS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A server's program: ``serve`` is run with its own options, ``model_option`` names the model, ``alive`` is asked
+    until it answers."""
+
+    name: str
+    serve: Path
+    model_option: str
+    alive: str
+    settings: Mapping[str, str]
+
+
+VLLM = Kind("vLLM", ENGINE / "serve.py", "--model", "/health", SETTINGS)
+
+
 class StartError(FakellmError):
     """The server did not come up; the message ends with its last lines."""
 
@@ -60,6 +77,7 @@ class RealServer:
     env: dict[str, str]
     say: Say
     scripted: bool = True
+    kind: Kind = VLLM
     port: int = 0
     _process: subprocess.Popen[bytes] | None = None
 
@@ -73,14 +91,25 @@ class RealServer:
         """The file in which the engine tells what it was asked and what it says."""
         return self.folder / "journal.jsonl"
 
+    @property
+    def pace(self) -> Path:
+        """The file in which a server of several processes counts what it has taken."""
+        return self.folder / "pace"
+
     def __enter__(self) -> Self:
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(self.model, self.folder / self.model_name, copy_function=shutil.copyfile)
         self.journal.touch()
+        self.pace.write_bytes(bytes(8))
         self.port = _free_port()
         with (self.folder / "server.log").open("wb") as log:
             self._process = subprocess.Popen(
-                self._command(), cwd=self.folder, env=self._environment(), stdout=log, stderr=subprocess.STDOUT
+                self._command(),
+                cwd=self.folder,
+                env=self._environment(),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         try:
             self._wait()
@@ -98,8 +127,8 @@ class RealServer:
         place = ("--host", "127.0.0.1", "--port", str(self.port))
         return [
             str(self.environment.python),
-            str(ENGINE / "serve.py"),
-            "--model",
+            str(self.kind.serve),
+            self.kind.model_option,
             self.model_name,
             *place,
             *self.options,
@@ -109,24 +138,25 @@ class RealServer:
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
         paths = os.pathsep.join(str(path) for path in self.environment.paths)
         told = {"GOLDEN_JOURNAL": str(self.journal), "PYTHONPATH": paths, "HOME": str(self.folder)}
+        told["GOLDEN_PACE"] = str(self.pace)
         if self.scripted:
             told["GOLDEN_PLAY"] = str(self.play)
-        return {**kept, **SETTINGS, **self.env, **told}
+        return {**kept, **self.kind.settings, **self.env, **told}
 
     def _wait(self) -> None:
         started = told = time.monotonic()
         while time.monotonic() < started + UP_SECONDS:
             if self._process is not None and self._process.poll() is not None:
-                raise self._failure(f"vLLM ended with {self._process.returncode}")
+                raise self._failure(f"{self.kind.name} ended with {self._process.returncode}")
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=5):
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{self.kind.alive}", timeout=5):
                     return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.5)
             if time.monotonic() - told > HEARTBEAT_SECONDS:
                 told = time.monotonic()
                 self.say(f"  {told - started:.0f} s: not up yet")
-        raise self._failure(f"vLLM was not up after {UP_SECONDS:.0f} s")
+        raise self._failure(f"{self.kind.name} was not up after {UP_SECONDS:.0f} s")
 
     def _failure(self, what: str) -> StartError:
         return StartError(f"{what}:\n{self._last_words()}", hint=f"all it said is in {self.folder.name}/server.log")
@@ -143,9 +173,10 @@ class RealServer:
         try:
             process.wait(DOWN_SECONDS)
         except subprocess.TimeoutExpired:
-            print("golden-vllm: the server did not stop when asked, so it is killed", file=sys.stderr)
-            process.kill()
-            process.wait()
+            print("golden: the server did not stop when asked, so it is killed", file=sys.stderr)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # its own session: children that outlived it too
+        process.wait()
 
 
 def _free_port() -> int:

@@ -43,9 +43,9 @@ class Plan:
     requests: tuple[Wanted, ...]
 
 
-def nearest(folders: Iterable[Folder], version: str) -> list[Folder]:
-    """The folders of vLLM in this version, or in the nearest lower one that the library has."""
-    ours = [folder for folder in folders if folder.server.server == "vllm"]
+def nearest(folders: Iterable[Folder], version: str, server: str = "vllm") -> list[Folder]:
+    """The folders of a server in this version, or in the nearest lower one that the library has."""
+    ours = [folder for folder in folders if folder.server.server == server]
     lower = [release(folder.server.version) for folder in ours if release(folder.server.version) <= release(version)]
     return [folder for folder in ours if lower and release(folder.server.version) == max(lower)]
 
@@ -56,7 +56,7 @@ def plan_of(folder: Folder, version: str, spoken: Mapping[str, Any]) -> Plan:
     if tokenizer is None:
         raise ValueError(f"{folder.name} has no tokenizer")
     server = folder.server
-    name = folder.name.replace(f"vllm-{server.version}", f"vllm-{version}")
+    name = folder.name.replace(f"{server.server}-{server.version}", f"{server.server}-{version}")
     requests = tuple(_wanted(folder, exchange, spoken) for exchange in in_order(folder.exchanges))
     return Plan(name, server, tokenizer, requests)
 

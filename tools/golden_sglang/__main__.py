@@ -1,0 +1,103 @@
+"""``python -m golden_sglang VERSION``: ask the made-up requests of ``probes/`` of a real SGLang, and judge the fake.
+
+Exit code 0 when the fake answers every one of them as SGLang did, 1 when something differs, 4 when it could not be done.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import click
+from golden_vllm import folder
+from golden_vllm.capture import Captor
+from golden_vllm.environment import Environment
+from golden_vllm.installing import Say
+from golden_vllm.running import Kind, RealServer
+from golden_vllm.wanted import Plan
+
+from fakellm.errors import FakellmError
+from fakellm.fidelity.library import Library
+from fakellm.fidelity.recorded import Masks
+from fakellm.fidelity.run import run
+from fakellm.resources import resource
+from fakellm.tokenizer import load
+
+from . import environment
+from .environment import NEEDS
+from .probes import plans
+
+HOME = Path(__file__).resolve().parents[2] / ".golden"
+SGLANG = Kind(
+    name="SGLang",
+    serve=Path(__file__).parent / "engine" / "serve.py",
+    model_option="--model-path",
+    alive="/get_model_info",
+    settings={
+        "CUDA_VISIBLE_DEVICES": "",
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SGLANG_RUST_BUILD_MODE": "never",
+    },
+)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=f"It needs {NEEDS}")
+@click.argument("version")
+@click.option("--only", multiple=True, metavar="GLOB", help="Folder names; may be given repeatedly.")
+@click.option("--asking", metavar="GLOB", help="Names of the requests.")
+@click.option("--torch", metavar="REQUIREMENT", help="What to install as torch.")
+@click.option("--venv", type=click.Path(path_type=Path, exists=True), help="A venv that lends its libraries.")
+def main(version: str, only: tuple[str, ...], asking: str | None, torch: str | None, venv: Path | None) -> int:
+    """Capture the answers of the real sglang VERSION to made-up requests and compare the fake with them."""
+    started = time.monotonic()
+    with Library([resource("golden")]) as library:
+        origin = next(one for one in library.folders if one.server.server == "sglang" and one.tokenizer)
+        tokenizer, masks = origin.tokenizer, origin.masks
+        chosen = [plan for plan in plans(version, tokenizer or Path()) if _fits(plan.name, only)]
+        if not chosen:
+            raise click.UsageError("nothing to capture: no folder fits")
+        installed = environment.prepare(HOME, version, lent=venv, torch=torch, say=_say)
+        places = [_captured(plan, masks, version, installed, asking) for plan in chosen]
+    _say(f"captured in {time.monotonic() - started:.0f} s: {HOME.name}/golden")
+    report = run(places)
+    click.echo(report.to_text())
+    return 0 if report.holds else 1
+
+
+def _fits(name: str, only: tuple[str, ...]) -> bool:
+    return not only or any(fnmatchcase(name, one) for one in only)
+
+
+def _captured(plan: Plan, masks: Masks, version: str, installed: Environment, asking: str | None) -> Path:
+    """Start the server of a plan, ask everything, and write the folder."""
+    requests = [one for one in plan.requests if asking is None or fnmatchcase(one.name, asking)]
+    _say(f"{plan.name}: {len(requests)} requests; the server starts")
+    server = RealServer(
+        environment=installed,
+        folder=HOME / "run" / plan.name,
+        model=plan.tokenizer,
+        model_name=plan.server.model_path or "tinymodel",
+        options=plan.server.launch,
+        env=dict(plan.server.env),
+        kind=SGLANG,
+        say=_say,
+    )
+    with server:
+        captor = Captor(server.port, server.play, server.journal, load(plan.tokenizer), masks)
+        for wanted in requests:
+            captor.capture(wanted)
+    return folder.write(HOME / "golden", plan, version, captor, scripted=True)
+
+
+_say: Say = lambda text: click.echo(f"golden-sglang: {text}", err=True)  # noqa: E731
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(standalone_mode=False))
+    except FakellmError as failed:
+        click.echo(f"golden-sglang: {failed}", err=True)
+        sys.exit(4)

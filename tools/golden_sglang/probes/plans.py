@@ -1,0 +1,45 @@
+"""The servers that the probes need: launch options, and which probes go to which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from golden_vllm.probes.speech import Speech
+from golden_vllm.wanted import Plan
+
+from fakellm.fidelity.recorded import Server
+from fakellm.tokenizer import load
+
+from . import fields, routes
+from .book import Book
+
+BASE = ("--served-model-name", "tiny", "--device", "cpu", "--skip-server-warmup")
+CONTEXT = 512
+Fill = Callable[[Book], None]
+
+
+def plans(version: str, tokenizer: Path) -> list[Plan]:
+    """All probes for a version; ``tokenizer``: the folder of the library's SGLang servers."""
+    return [
+        _plan(version, tokenizer, "probes-fields", (), fields.fill),
+        _plan(version, tokenizer, "probes-others", (), fields.fill_others),
+        _plan(version, tokenizer, "probes-routes", (), routes.fill, routes.fill_weights),
+    ]
+
+
+def _plan(version: str, tokenizer: Path, variant: str, options: Sequence[str], *fills: Fill) -> Plan:
+    book = Book(Speech(load(tokenizer)))
+    for fill in fills:
+        fill(book)
+    server = Server(
+        server="sglang",
+        version=version,
+        variant=variant,
+        launch=(*BASE, *options),
+        model="tiny",
+        max_model_len=CONTEXT,
+        tokenizer=tokenizer.name,
+        model_path="tinymodel",
+    )
+    return Plan(f"sglang-{version}-{variant}", server, tokenizer, tuple(book.pages.values()))
