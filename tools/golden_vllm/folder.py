@@ -16,8 +16,8 @@ from .capture import Captor
 from .wanted import Plan
 
 SCRIPTED = {
-    "vllm": "the real vLLM API server, tokenizer, detokenizer and parsers; only the engine core was replaced by a player "
-    "of truths (ids, scores, steps, ends)",
+    "vllm": "the real vLLM API server, tokenizer, detokenizer and parsers; only the engine core was replaced by a "
+    "player of truths (ids, scores, steps, ends)",
     "sglang": "the real SGLang HTTP server, tokenizer manager, detokenizer, output streamer and stop logic; only the "
     "scheduler was replaced by a player of truths (ids, scores, steps, ends)",
 }
