@@ -86,7 +86,9 @@ def _read(data: bytes) -> Head | None:
     )
 
 
-_kept = lru_cache(maxsize=1024)(_read)
+@lru_cache(maxsize=1024)
+def _kept(data: bytes) -> Head | None:
+    return _read(data)
 
 
 @lru_cache(maxsize=1024)
