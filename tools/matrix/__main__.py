@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from . import environment, findings, publish, result, running
+from . import baselines, environment, findings, publish, result, running
 from .recipe import Recipe, RecipeError, RunModel, chosen, load
 from .scrub import Machine
 
@@ -40,6 +40,7 @@ class Session:
 @click.option("--jobs", default=2, show_default=True, help="Runs side by side.")
 @click.option("--only", help="Only these cases; nothing is published.")
 @click.option("--write-baselines", is_flag=True, help="Write today's failures to fresh baselines, reasons to be done.")
+@click.option("--tell-baselines", is_flag=True, help="Renew what the baselines say was seen, of the results there are.")
 @click.option("--publish-only", is_flag=True, help="Make site, findings and README table of the results there are.")
 @click.option(
     "--lock", "locking", is_flag=True, help="Install the newest that is allowed, write the lock files, run nothing."
@@ -50,6 +51,7 @@ def main(
     jobs: int,
     only: str | None,
     write_baselines: bool,
+    tell_baselines: bool,
     publish_only: bool,
     locking: bool,
     listing: bool,
@@ -69,6 +71,9 @@ def main(
         return
     if locking:
         raise SystemExit(_lock(wanted))
+    if tell_baselines:
+        _tell(wanted)
+        return
     sound = True
     if not publish_only:
         sound = _run_all(wanted, names, jobs, only, write_baselines)
@@ -89,6 +94,13 @@ def _lock(wanted: list[Recipe]) -> int:
             print(f"{recipe.name}: cannot be installed here: {failure}", file=sys.stderr)
             ended = 1
     return ended
+
+
+def _tell(wanted: list[Recipe]) -> None:
+    for one in publish.results_of(ROOT, wanted):
+        recipe, run = next((each, run) for each in wanted for run in each.model.runs if run.name == one.name)
+        if run.baseline and baselines.rewrite(ROOT / recipe.folder / run.baseline, one):
+            print(f"{recipe.folder / run.baseline}")
 
 
 def _run_all(wanted: list[Recipe], names: tuple[str, ...], jobs: int, only: str | None, write_baselines: bool) -> bool:

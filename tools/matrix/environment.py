@@ -1,9 +1,9 @@
 """The environment of one recipe: a venv or node_modules in its own folder, made once and again when its files change.
 
 A stamp holds the hash of the files that say what to install. ``requirements.txt`` names what the recipe is about;
-``requirements.lock`` holds the version of everything that came with it (npm: ``package-lock.json``), so that the same is
-installed next year; ``lock`` writes it anew. Sources of packages that cannot be installed are fetched from the package
-index and unpacked into ``.sources``; nothing of them is ever committed.
+``requirements.lock`` (npm: ``package-lock.json``) the version of everything that came with it, so that a later
+run installs the same; ``lock`` writes it anew. Sources of packages that cannot be installed are fetched from the
+package index and unpacked into ``.sources``; nothing of them is ever committed.
 """
 
 from __future__ import annotations

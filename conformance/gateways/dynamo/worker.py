@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
-import aiohttp
+import httpx2
 import uvloop
 from dynamo.llm import ModelInput, ModelRuntimeConfig, ModelType, WorkerType, register_model
 from dynamo.runtime import dynamo_worker
@@ -20,6 +20,8 @@ from tokenizers import Tokenizer
 
 UPSTREAM, FOLDER = sys.argv[1:3]
 NAME = "fakellm"
+OUT_SECONDS = 0.3
+"""The frontend drops steps that it has not sent on when its worker fails; after this long none is left."""
 TOKENIZER = Tokenizer.from_file(f"{FOLDER}/tokenizer.json")
 
 
@@ -41,32 +43,52 @@ class Engine:
         if count is not None:
             body["logprobs"] = min(int(count), 5)
         last: dict[str, Any] | None = None
-        async for chunk in chunks(body):
-            if last is not None and chunk.get("usage"):
-                last["completion_usage"] = chunk["usage"]
-            for choice in chunk.get("choices") or ():
-                made = step(chunk, choice, count)
-                if "finish_reason" in made:
-                    last = made
-                else:
-                    yield made
+        try:
+            async for chunk in chunks(body, context):
+                if last is not None and chunk.get("usage"):
+                    last["completion_usage"] = chunk["usage"]
+                for choice in chunk.get("choices") or ():
+                    made = step(chunk, choice, count)
+                    if "finish_reason" in made:
+                        last = made
+                    else:
+                        yield made
+        except httpx2.HTTPError:
+            await asyncio.sleep(OUT_SECONDS)
+            raise
         if last is None:
             raise RuntimeError("the upstream broke off")
         yield last
 
 
-async def chunks(body: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-    """The fake's events."""
+async def chunks(body: dict[str, Any], context: Any) -> AsyncIterator[dict[str, Any]]:
+    """The fake's events, until its stream ends or the frontend's caller hangs up."""
     async with (
-        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None)) as session,
-        session.post(f"{UPSTREAM}/v1/completions", json=body) as answer,
+        httpx2.AsyncClient(timeout=None) as client,
+        client.stream("POST", f"{UPSTREAM}/v1/completions", json=body) as answer,
     ):
-        if answer.status != 200:
-            raise RuntimeError(f"the upstream answered {answer.status}: {(await answer.text())[:200]}")
-        async for line in answer.content:
-            data = line.removeprefix(b"data: ").strip()
-            if data.startswith(b"{"):
-                yield json.loads(data)
+        if answer.status_code != 200:
+            raise RuntimeError(f"the upstream answered {answer.status_code}: {(await answer.aread())[:200]!r}")
+        stopped = asyncio.ensure_future(context.async_killed_or_stopped())
+        reading, rest = aiter(answer.aiter_bytes()), b""
+        try:
+            while (piece := await either(anext(reading, None), stopped)) is not None:
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    if line.startswith(b"data: {"):
+                        yield json.loads(line.removeprefix(b"data: "))
+        finally:
+            stopped.cancel()
+
+
+async def either(wanted: Awaitable[bytes | None], stopped: asyncio.Future[Any]) -> bytes | None:
+    """What is waited for, or None when the caller hung up before it came."""
+    task = asyncio.ensure_future(wanted)
+    await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        return task.result()
+    task.cancel()
+    return None
 
 
 def step(chunk: dict[str, Any], choice: dict[str, Any], count: int | None) -> dict[str, Any]:
@@ -90,8 +112,7 @@ def candidates(sampled: int, shown: str, top: dict[str, float] | None) -> list[d
     for rank, (text, score) in enumerate(sorted((top or {}).items(), key=lambda item: -item[1]), 1):
         ids = [sampled] if text == shown else TOKENIZER.encode(text, add_special_tokens=False).ids
         if len(ids) == 1:
-            token = TOKENIZER.decode(ids, skip_special_tokens=False)
-            made.append({"rank": rank, "token_id": ids[0], "token": token, "logprob": score})
+            made.append({"rank": rank, "token_id": ids[0], "token": text, "logprob": score})
     return made
 
 
