@@ -18,9 +18,9 @@ import jinja2
 import jinja2.ext
 import jinja2.nodes
 import jinja2.parser
-import jinja2.sandbox
 
 from ..errors import TokenizerError
+from .template_limits import LimitedSandbox, limited
 
 CONTINUE_MARK = "CONTINUE_FINAL_MESSAGE_TAG "
 """Appended to the final content before rendering; the text is cut where it comes out. The blank tells whether the
@@ -57,11 +57,10 @@ def _to_json(
 
 
 @lru_cache(maxsize=1)
-def _environment() -> jinja2.sandbox.ImmutableSandboxedEnvironment:
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, jinja2.ext.loopcontrols]
+def _environment() -> LimitedSandbox:
+    environment = LimitedSandbox(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, jinja2.ext.loopcontrols], to_json=_to_json
     )
-    environment.filters["tojson"] = _to_json
     known: dict[str, Any] = {"raise_exception": _raise_exception, "strftime_now": _strftime_now}
     environment.globals.update(known)
     return environment
@@ -76,6 +75,8 @@ def compile_template(source: str) -> jinja2.Template:
         raise TokenizerError(
             error.message or str(error), where="chat template", hint="the chat template is not valid jinja"
         ) from None
+    except (SyntaxError, RecursionError, MemoryError, OverflowError):  # Python's own limits: 20 loops in each other
+        raise TokenizerError("the chat template is nested too deeply", where="chat template") from None
 
 
 def is_timeless(source: str) -> bool:
@@ -114,11 +115,15 @@ def _run(
     add_generation_prompt: bool,
 ) -> str:
     try:
-        return template.render({**variables, "messages": messages, "add_generation_prompt": add_generation_prompt})
+        given = {**variables, "messages": messages, "add_generation_prompt": add_generation_prompt}
+        with limited():
+            return template.render(given)
     except jinja2.TemplateError as error:
         raise TokenizerError(error.message or str(error), where="chat template") from None
     except RecursionError:
         raise TokenizerError("the chat template recurses without end", where="chat template") from None
+    except MemoryError:
+        raise TokenizerError("the chat template needs more memory than there is", where="chat template") from None
     # A template is a foreign program: adding a number to a text in it raises what Python raises.
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
         raise TokenizerError(f"{type(error).__name__}: {error}", where="chat template") from None
