@@ -7,13 +7,14 @@
       right: the final completion keeps unknown fields of choices as it keeps those of the root
 
 A claim stands on a finding of the published results: what was sent, what was kept and the command are taken from there.
-A claim whose evidence is gone is an error, so nothing is claimed that was not seen.
+``good: true`` says that the check passed there, and that this is worth knowing. A claim whose evidence is gone is an
+error, so nothing is claimed that was not seen.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +23,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .recipe import Recipe, RecipeError
 from .result import Result
+from .site import anchor
 
 SHOWN = 700
 """Characters of a side that are shown."""
 
 
 class ClaimModel(BaseModel):
-    """One claim as a file spells it. ``kept``: what it made of it; ``report``: where the same was reported."""
+    """One claim as a file spells it. ``kept``: what it made of it, ``right``: what would be right (of a defect);
+    ``good``: it is no defect; ``report``: where the same was reported."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,7 +40,8 @@ class ClaimModel(BaseModel):
     case: str
     check: str
     kept: str
-    right: str
+    right: str | None = None
+    good: bool = False
     report: str | None = None
 
 
@@ -61,6 +65,8 @@ def load(recipes: Sequence[Recipe]) -> list[Claim]:
             except ValidationError as wrong:
                 first = wrong.errors()[0]
                 raise RecipeError(f"{path}: {place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            if not claims[-1].model.good and claims[-1].model.right is None:
+                raise RecipeError(f"{path}: {place}: a defect says what would be right")
     return claims
 
 
@@ -95,11 +101,13 @@ def document(claims: Sequence[Claim], results: Sequence[Result]) -> str:
 
 def _told(claim: ClaimModel, result: Result) -> list[str]:
     row = result.case(claim.case)
-    shown = [] if row is None else [one for one in row["failed"] if one["check"] == claim.check]
-    if row is None or not shown:
+    if row is None or (claim.check not in row["passed"] if claim.good else not _failed(claim, row)):
         raise RecipeError(f"{claim.run}: the finding {claim.title!r} has no evidence: {claim.check} in {claim.case}")
+    if claim.good:
+        return [*_held(claim, row), "", "```sh", _command(claim), "```", ""]
     evidence = row.get("evidence", {})
-    lines = [f"### {claim.title}", "", f"`{claim.check}` in `{claim.case}`: {shown[0].get('message', '')}", ""]
+    message = _failed(claim, row)[0].get("message", "")
+    lines = [f"### {claim.title}", "", f"`{claim.check}` in `{claim.case}`: {message}", ""]
     sides = (("Sent", "response"), ("Kept", "captured"), ("Came back", "came back"))
     for word, name in sides:
         if evidence.get(name):
@@ -109,7 +117,25 @@ def _told(claim: ClaimModel, result: Result) -> list[str]:
     lines += [f"What it made of it: {claim.kept}.", "", f"What would be right: {claim.right}.", ""]
     if claim.report:
         lines += [f"See also {claim.report}.", ""]
-    return [*lines, "```sh", row.get("reproduce", ""), "```", ""]
+    page = f"runs/{result.name}.html#{anchor(claim.case)}"
+    return [*lines, f"[All of the evidence]({page}), and again:", "", "```sh", row.get("reproduce", ""), "```", ""]
+
+
+def _failed(claim: ClaimModel, row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [one for one in row["failed"] if one["check"] == claim.check]
+
+
+def _held(claim: ClaimModel, row: Mapping[str, Any]) -> list[str]:
+    """What is right, and how the call ended."""
+    values = ", ".join(f"{name} {state}" for name, state in row["values"].items())
+    ended = f"It ended: {row.get('ending', '')}. {row.get('message', '')}".strip()
+    kept = [] if row.get("ending") in ("refused", "errored") else ["", f"Of what was sent: {values}."]
+    lines = [f"### Right: {claim.title}", "", f"`{claim.check}` passed in `{claim.case}`: {claim.kept}.", "", ended]
+    return [*lines, *kept]
+
+
+def _command(claim: ClaimModel) -> str:
+    return f"make matrix CLIENT={claim.run} MATRIX_ARGS=\"--only '{claim.case}'\""
 
 
 def _cut(side: Any) -> str:

@@ -2,7 +2,8 @@
 
 A file holds a header, a row per case in order of id, and a footer; nothing in it depends on the clock but the
 header's date. A row keeps what became of every value, the checks that passed by name, what failed in full, and, for
-failures, the evidence: request, answer, capture, strip, and the command that runs the case alone.
+failures, the evidence: request, answer, capture, strip, and the command that runs the case alone. On disk it is packed
+(``packing``): what many rows say alike is said once.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import packing
 from .scrub import Machine, scrubbed_all
 
-FORMAT = 1
+FORMAT = 2
 VALUES = ("prompt_token_ids", "completion_token_ids", "logprobs", "text", "finish_reason")
-CAP = 2400
-"""Characters of one side that are shown; all bytes are one command away."""
-STRIP_ROWS = 9
-SHOWN = 3
+CAP = 1200
+"""Characters of one side that are shown, of its beginning and its end; all bytes are one command away."""
+STRIP_ROWS = 7
+SHOWN = 2
 """So many cases per failing check show their evidence in full; of the others the command does."""
 
 
@@ -81,7 +83,8 @@ def from_report(
 
 def written(result: Result) -> str:
     """The file's text."""
-    rows = [result.header, *result.cases, result.footer]
+    header, cases = packing.packed(result.header, result.cases)
+    rows = [header, *cases, result.footer]
     return "".join(json.dumps(row, ensure_ascii=False).encode(errors="replace").decode() + "\n" for row in rows)
 
 
@@ -90,7 +93,10 @@ def read(path: Path) -> Result:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     if len(rows) < 2 or rows[0].get("type") != "header" or rows[-1].get("type") != "footer":
         raise ValueError(f"{path.name} is not a whole result")
-    return Result(rows[0], rows[1:-1], rows[-1])
+    if rows[0].get("format") != FORMAT:
+        raise ValueError(f"{path.name} was written by another version of this tool: run make matrix CLIENT={path.stem}")
+    header, cases = packing.unpacked(rows[0], rows[1:-1])
+    return Result(header, cases, rows[-1])
 
 
 def surprises(result: Result, untested: Mapping[str, str]) -> list[str]:
@@ -163,7 +169,9 @@ def _place(finding: Mapping[str, Any]) -> tuple[str, str]:
 
 def _capped(text: Any) -> str:
     text = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
-    return text if len(text) <= CAP else f"{text[:CAP]}… ({len(text)} characters in all)"
+    if len(text) <= CAP:
+        return text
+    return f"{text[: CAP // 2]}\n… ({len(text)} characters in all) …\n{text[-CAP // 2 :]}"
 
 
 def _shortened(strip: Mapping[str, Any]) -> dict[str, Any]:

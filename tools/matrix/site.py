@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
+from itertools import groupby
 from typing import Any
 
 from . import table
+from .baselines import SEEN
 from .result import VALUES, Result
 from .table import Cell
 
@@ -79,14 +81,16 @@ def about(result: Result) -> str:
         f"<p>Verdict: <b>{escape(foot['verdict'])}</b>; usable captures: {usable} exchanges that carried ids. "
         f"Installed: {escape(versions)}. Layouts: {escape(', '.join(head['layouts'] or ()))}. "
         f"{escape(head['date'])}, {escape(head['platform'])}.</p>",
-        f"<p>Again: <code>make matrix CLIENT={escape(head['name'])}</code></p>",
+        f"<p>Again: <code>make matrix CLIENT={escape(head['name'])}</code>, one case: <code>make matrix "
+        f"CLIENT={escape(head['name'])} MATRIX_ARGS=\"--only 'CASE[api=…]'\"</code>. A check that fails time and again "
+        "shows its evidence in a few cases; the command shows it in any.</p>",
     ]
     area = ""
-    for row in result.cases:
-        if table.slug(row["id"]).partition("/")[0] != area:
-            area = table.slug(row["id"]).partition("/")[0]
+    for slug, rows in groupby(result.cases, lambda row: table.slug(row["id"])):
+        if slug.partition("/")[0] != area:
+            area = slug.partition("/")[0]
             parts.append(f"<h2>{escape(area)}</h2>")
-        parts.append(_case(row))
+        parts += _behaviour(slug, list(rows))
     return page(f"{head['title']}: what it keeps", parts)
 
 
@@ -158,7 +162,8 @@ def _cell(result: Result, cell: Cell) -> str:
     if not cell.case:
         return f'<td class="c {cell.state}">{glyph}</td>'
     href = f"runs/{escape(result.name)}.html#{anchor(cell.case)}"
-    return f'<td class="c {cell.state}" title="{escape(cell.words)}"><a href="{href}">{glyph}</a></td>'
+    words = f' title="{escape(cell.words)}"' if cell.words else ""
+    return f'<td class="c {cell.state}"{words}><a href="{href}">{glyph}</a></td>'
 
 
 def _named(result: Result, *, version: bool = True) -> str:
@@ -170,35 +175,60 @@ def _mode(mode: tuple[str, bool]) -> str:
     return f"{mode[0]}, {'stream' if mode[1] else 'whole'}"
 
 
+def _behaviour(slug: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One case with its variants: what it is told once, a healthy variant is a line, any other can be opened."""
+    first = rows[0]
+    why = f"<p>{linked(first['why'])}</p>" if first.get("why") else ""
+    faults = sorted({fault for row in rows for fault in row["faults"]})
+    played = f"<p>Faults played: {escape(', '.join(faults))}.</p>" if faults else ""
+    head = f"<h3><code>{escape(slug)}</code> {escape(first.get('title', ''))}</h3>"
+    return [head + why + played, *(_case(row) if row["failed"] else _healthy(row) for row in rows)]
+
+
+def _healthy(row: Mapping[str, Any]) -> str:
+    state = table.state_of(row)
+    mark = f'<span class="c {state}">{GLYPHS[state]}</span>'
+    return f'<p id="{anchor(row["id"])}">{mark} <code>{escape(_axes(row))}</code> {escape(_told(row))}</p>'
+
+
+def _axes(row: Mapping[str, Any]) -> str:
+    """``chat, stream, vllm-0.32.0``."""
+    axes = table.axes(row["id"])
+    streamed = {"true": "stream", "false": "whole"}.get(axes.get("stream", ""), "")
+    return ", ".join(word for word in (axes.get("api", ""), streamed, axes.get("layout", "")) if word) or row["id"]
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    """How a call ended, what became of what was sent, and how much of it was judged."""
+    states: dict[str, list[str]] = {}
+    for name, state in row["values"].items():
+        states.setdefault(state, []).append(LONG[name])
+    kept = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+    ended = ": ".join(word for word in (row.get("ending", ""), row.get("message", "")) if word)
+    return ". ".join(word for word in (ended, kept, f"{len(row['passed'])} checks passed") if word) + "."
+
+
 def _case(row: Mapping[str, Any]) -> str:
     state = table.state_of(row)
-    title = escape(row.get("title", ""))
-    head = f'<span class="c {state}">{GLYPHS[state]}</span> <code>{escape(row["id"])}</code> {title}'
-    lines = [f"<p>{linked(row['why'])}</p>"] if row.get("why") else []
-    if row["faults"]:
-        lines.append(f"<p>Faults played: {escape(', '.join(row['faults']))}.</p>")
-    lines.append(f"<p>Ended: {escape(row.get('ending', ''))}. {escape(row.get('message', ''))}</p>")
-    if row["values"]:
-        told = ", ".join(f"{LONG[name]} {state}" for name, state in row["values"].items())
-        lines.append(f"<p>Of what was sent: {escape(told)}.</p>")
-    lines += [_finding(finding) for finding in row["failed"]]
-    if row["passed"]:
-        lines.append(f"<p>Passed: {escape(', '.join(row['passed']))}.</p>")
-    if row["failed"] and not row.get("evidence"):
-        lines.append("<p>The same shows with its evidence in other cases of this run; the command shows it here.</p>")
+    checks = sorted({finding["check"] for finding in row["failed"]})
+    head = (
+        f'<span class="c {state}">{GLYPHS[state]}</span> <code>{escape(_axes(row))}</code> {escape(", ".join(checks))}'
+    )
+    lines = [f"<p>{escape(_told(row))}</p>", *(_finding(finding) for finding in row["failed"])]
     if row.get("strip"):
         lines.append(_strip(row["strip"]))
     lines += [
         f"<h4>{escape(name)}</h4><pre>{escape(_text(side))}</pre>" for name, side in row.get("evidence", {}).items()
     ]
-    if row.get("reproduce"):
+    if row.get("reproduce") and row.get("evidence"):
         lines.append(f"<h4>again</h4><pre>{escape(row['reproduce'])}</pre>")
     return f'<details id="{anchor(row["id"])}"><summary>{head}</summary>{"".join(lines)}</details>'
 
 
 def _finding(finding: Mapping[str, Any]) -> str:
     told = [finding.get("where", ""), finding.get("message", ""), finding.get("diagnosis", "")]
-    reason = f" <i>Known: {escape(finding['reason'])}</i>" if finding.get("reason") else ""
+    known = finding.get("reason", "").partition(SEEN)[0]
+    reason = f" <i>Known: {escape(known)}</i>" if known else ""
     words = escape(". ".join(one for one in told if one))
     head = escape(f"{finding['outcome']} ({finding['level']}) {finding['check']}")
     return f"<p><b>{head}</b>: {words}{reason}</p>"

@@ -14,6 +14,8 @@ from .result import VALUES, Result
 APIS = ("chat", "completions", "responses", "generate", "tito")
 STATES = ("absent", "null", "ok", "refused", "note", "untested", "warn", "fail", "error")
 """From the mildest to the worst: a cell shows the worst of its cases."""
+WORDS = 140
+"""Characters that a pointer sees; the case's own place has all of it."""
 KEPT = ("kept", "null", "changed")
 PLAINEST = ("happy/plain", "echo/healthy")
 """The cases in which nothing is odd: one choice, no fault, no parser."""
@@ -122,7 +124,7 @@ def _grade(finding: Mapping[str, Any]) -> str:
 
 def _words(row: Mapping[str, Any]) -> str:
     told = [f"{finding['check']}: {finding.get('message', '')}" for finding in row["failed"]]
-    return "; ".join(told)[:300] or f"{row.get('ending', 'not run')}; {len(row['passed'])} checks passed"
+    return "; ".join(told)[:WORDS]
 
 
 def _mode(case_id: str) -> tuple[str, bool]:
