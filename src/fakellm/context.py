@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
@@ -16,9 +17,18 @@ from typing import Any
 class SeededIds:
     """Hex strings that look random, never repeat and depend only on the seed and their ordinal."""
 
-    def __init__(self, seed: int | str | bytes) -> None:
+    def __init__(self, seed: int | str | bytes, drawn: int = 0) -> None:
         self._seed = seed if isinstance(seed, bytes) else str(seed).encode()
-        self._count = 0
+        self._count = drawn
+
+    @property
+    def drawn(self) -> int:
+        """How many were given."""
+        return self._count
+
+    def after(self, drawn: int) -> SeededIds:
+        """The same ids from there on."""
+        return SeededIds(self._seed, drawn)
 
     def hex(self, digits: int) -> str:
         self._count += 1
@@ -64,6 +74,41 @@ class FixedContext:
     def set_timing(self, timing: Any) -> None:
         """The timing of the next reply."""
         self._timing = timing
+
+
+class RequestContext:
+    """The Context of one request: ids from a seed, the server's clock read once, the reply's timing."""
+
+    __slots__ = ("_clock", "_heard", "_ids", "_read", "_timing", "hex")
+
+    def __init__(self, clock: Callable[[], float], ids: SeededIds, timing: Any = None) -> None:
+        self.hex = ids.hex
+        self._clock = clock
+        self._ids = ids
+        self._heard = 0
+        self._read: float | None = None
+        self._timing = timing
+
+    def now(self) -> float:
+        if self._read is None:
+            self._read = self._clock()
+        return self._read
+
+    def heard(self) -> None:
+        """The request is read: what is drawn from here on belongs to its answer."""
+        self._heard = self._ids.drawn
+
+    def again(self) -> RequestContext:
+        """A context in which the same answer gets the same ids and the same time once more."""
+        return RequestContext(self.now, self._ids.after(self._heard), self._timing)
+
+    def timing(self) -> Any:
+        return self._timing
+
+    def timed(self, timing: Any) -> RequestContext:
+        """The same context with the timing of a reply."""
+        self._timing = timing
+        return self
 
 
 class LiveContext:

@@ -14,6 +14,7 @@ from typing import Any, cast
 import orjson
 
 from .ask import Request
+from .flight import Carrier, Flight
 from .journal import Exchange, Journal
 from .message import Wire
 from .problem import problem_wire
@@ -77,14 +78,27 @@ class Fake:
         exchange.problem = answer.problem
         exchange.behind = answer.behind
         exchange.stage_object = stage
+        exchange.served = answer.served
         self.journal.answered(exchange)
         return answer, exchange
+
+    def departs(self, answer: Answer, exchange: Exchange, carrier: Carrier) -> None:
+        """An answer takes its time: until ``ended`` the server's own routes can abort it."""
+        stage = exchange.stage_object
+        if isinstance(stage, Stage) and answer.ask is not None:
+            exchange.flight = Flight(stage, answer, exchange, self.journal, carrier)
+            stage.flights.add(exchange.flight)
 
     def ended(self, exchange: Exchange, finished_ms: float | None) -> None:
         """The last byte of an answer left (None: the peer went away before)."""
         self.in_flight -= 1
-        if isinstance(exchange.stage_object, Stage):
-            exchange.stage_object.in_flight(-1)
+        stage = exchange.stage_object
+        if isinstance(stage, Stage):
+            stage.in_flight(-1)
+            stage.count(exchange.served)
+            if exchange.flight is not None:
+                stage.flights.discard(exchange.flight)
+                exchange.flight = None
         self.journal.finish(exchange, finished_ms)
 
     def address(self, request: Request) -> Addressed:

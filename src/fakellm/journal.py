@@ -31,7 +31,8 @@ REDACTED = "[redacted]"
 @dataclass(slots=True)
 class Exchange:
     """One request and its answer. Times are milliseconds; ``at`` seconds since 1970. ``sent_bytes``: how much of the
-    answer left before the peer went away (None = all of it). ``token``: the conformance token of ``/c/TOKEN/...``."""
+    answer left before the peer went away (None = all of it). ``token``: the conformance token of ``/c/TOKEN/...``.
+    ``aborted_ms``: when a route of the server ended it early."""
 
     number: int
     at: float
@@ -42,10 +43,13 @@ class Exchange:
     unmatched: bool = False
     problem: str | None = None
     disconnected_ms: float | None = None
+    aborted_ms: float | None = None
     finished_ms: float | None = None
     sent_bytes: int | None = None
     behind: Callable[[], Played | None] = field(default=lambda: None)
     stage_object: Any = None
+    served: Any = None
+    flight: Any = None
 
     @property
     def body(self) -> bytes:
@@ -78,6 +82,7 @@ class Exchange:
             "unmatched": self.unmatched,
             "problem": self.problem,
             "disconnected_ms": self.disconnected_ms,
+            "aborted_ms": self.aborted_ms,
             "finished_ms": self.finished_ms,
         }
 
@@ -180,6 +185,13 @@ class Journal:
             oldest = self._exchanges.popleft()
             self._bytes -= oldest.size
             self.dropped += 1
+
+    def aborted(self, exchange: Exchange, at_ms: float, wire: Wire, behind: Callable[[], Played | None]) -> None:
+        """It ends early: with other bytes, and with the truth that the engine then had."""
+        size = exchange.size
+        exchange.wire, exchange.behind, exchange.aborted_ms = wire, behind, at_ms
+        if any(kept is exchange for kept in self._exchanges):
+            self._bytes += exchange.size - size
 
     def finish(self, exchange: Exchange, finished_ms: float | None) -> None:
         """The last byte left (or the peer went away, see ``disconnected_ms``). Never raises: the answer stands,

@@ -16,12 +16,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from . import wire
+from .aborting import Board
 from .ask import Ask, Request
-from .context import SeededIds
+from .context import RequestContext, SeededIds
 from .errors import FakellmError
 from .faults.compose import Distortion, compose
 from .generation import Generation
-from .layouts.base import Context, Counting, Layout, Served, Station
+from .layouts.base import Aborting, Context, Counting, Layout, Served, Station
 from .message import Frame, Rendering, Wire
 from .pacing import dribbled
 from .plan import Marks, Plan, PromptWords, make_plan
@@ -94,29 +95,16 @@ class Played:
 @dataclass(slots=True)
 class Answer:
     """The bytes to send and what is behind them. ``unmatched``: the scenario had no reply. ``problem``: an error of
-    ours or of the scenario that the answer tells. ``behind`` is made when first asked for (lazy journal)."""
+    ours or of the scenario that the answer tells. ``behind`` is made when first asked for (lazy journal). Of an answer
+    that takes its time also the request, the context it was made in, and what to count when it is over (``served``)."""
 
     wire: Wire
     unmatched: bool = False
     problem: str | None = None
     behind: Callable[[], Played | None] = field(default=lambda: None)
-
-
-class RequestContext:
-    """The Context of one request: ids from a seed, the server's clock, the reply's timing."""
-
-    def __init__(self, now: Callable[[], float], ids: SeededIds, timing: Any = None) -> None:
-        self.now = now
-        self.hex = ids.hex
-        self._timing = timing
-
-    def timing(self) -> Any:
-        return self._timing
-
-    def timed(self, timing: Any) -> RequestContext:
-        """The same context with the timing of a reply."""
-        self._timing = timing
-        return self
+    ask: Ask | None = None
+    context: RequestContext | None = None
+    served: Served | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +112,7 @@ class _Known:
     """A request answered before: its plan and prompt, and the epoch of the station in which the plan was made."""
 
     plan: Plan
+    ask: Ask
     prompt: PromptWords
     served: Served
     epoch: int
@@ -166,6 +155,9 @@ class Stage:
         self._plans = Plans()
         self._shelf: Shelf[Played] = Shelf()
         self._counting = station if isinstance(station, Counting) else None
+        self.flights = Board()
+        if isinstance(station, Aborting):
+            station.flights = self.flights
         self._ordinals: OrderedDict[bytes, int] = OrderedDict()
         self._floor = 0
 
@@ -190,8 +182,8 @@ class Stage:
         if known is not None:
             if known.epoch == self._epoch():
                 self._known.move_to_end(key)
-                self._count(known.served)
-                return Answer(known.plan.play(context, known.prompt), behind=known.behind)
+                wire = known.plan.play(context, known.prompt)
+                return self._engine_answer(wire, known.behind, known.ask, context, known.served)
             del self._known[key]
         return self._fresh(request, key, context)
 
@@ -213,6 +205,7 @@ class Stage:
         heard = self.station.receive(request, context)
         if isinstance(heard, Rendering):
             return Answer(_plain_wire(heard))
+        context.heard()
         try:
             reply = self.source.reply(heard)
         except Unmatched as unmatched:
@@ -221,16 +214,29 @@ class Stage:
             reply = replace(reply, faults=(*reply.faults, *by_hand))
         planned = self._planned(heard, reply, context)
         if isinstance(planned, Played):
-            self._count(served_of(planned))
-            return Answer(self._send(planned, context), behind=self._behind(heard, reply, context, planned))
+            behind = self._behind(heard, reply, context, planned)
+            return self._engine_answer(self._send(planned, context), behind, heard, context, served_of(planned))
         served = replace(planned.served, prompt_tokens=len(heard.prompts[0].token_ids))
-        self._count(served)
         behind = self._behind(heard, reply, context)
         prompt = PromptWords.of(heard.prompts[0].token_ids)
-        self._known[key] = _Known(planned.plan, prompt, served, self._epoch(), behind)
+        self._known[key] = _Known(planned.plan, heard, prompt, served, self._epoch(), behind)
         if len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)
-        return Answer(planned.plan.play(context, prompt), behind=behind)
+        return self._engine_answer(planned.plan.play(context, prompt), behind, heard, context, served)
+
+    def _engine_answer(
+        self, sent: Wire, behind: Callable[[], Played | None], ask: Ask, context: RequestContext, served: Served
+    ) -> Answer:
+        """An answer that takes its time is counted when it is over, any other now."""
+        if sent.frames and sent.frames[-1].due_ms > 0:
+            return Answer(sent, behind=behind, ask=ask, context=context, served=served)
+        self.count(served)
+        return Answer(sent, behind=behind)
+
+    def replay(self, ask: Ask, reply: Reply, context: RequestContext) -> tuple[Played, Wire]:
+        """The answer to a request that is already read, played once more with this reply."""
+        played = self._play(ask, reply, context)
+        return played, self._send(played, context)
 
     def _behind(
         self, heard: Ask, reply: Reply, context: RequestContext, played: Played | None = None
@@ -318,8 +324,9 @@ class Stage:
         if self._counting is not None:
             self._counting.in_flight(change)
 
-    def _count(self, served: Served) -> None:
-        if self._counting is not None:
+    def count(self, served: Served | None) -> None:
+        """An engine's answer leaves at once, or is over."""
+        if self._counting is not None and served is not None:
             self._counting.served(served)
 
     def _epoch(self) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from ..ask import Ask, Request
-from ..context import SeededIds
+from ..context import RequestContext, SeededIds
 from ..errors import FakellmError, LayoutError, UsageError
 from ..fake import Fake
 from ..faults.registry import FaultCall
@@ -28,7 +28,6 @@ from ..layouts.base import Accessor, Layout
 from ..scenario.load import from_data
 from ..scenario.model import ServerSettings
 from ..scenario.plain import plain_auto
-from ..stage import RequestContext
 from ..tokenizer import Tokenizer
 from . import globs
 from .case import Case

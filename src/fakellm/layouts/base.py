@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from ..ask import Ask, Request
-from ..generation import Generation
+from ..generation import Choice, Generation
 from ..message import Rendering
 from ..tokenizer import Tokenizer
 from ..told import Told
@@ -118,6 +118,52 @@ class Counting(Protocol):
 
     def in_flight(self, change: int) -> None:
         """A request came in (+1) or its answer has ended (-1)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """The requests that an abort means. ``ids``: as the engine knows them, None = all that are in flight; ``prefix``:
+    an id that is in flight also means every other that begins with it (SGLang)."""
+
+    ids: tuple[str, ...] | None = None
+    prefix: bool = False
+
+
+class Flights(Protocol):
+    """The answers of one station that are on their way and will take a while."""
+
+    def asks(self) -> Sequence[Ask]:
+        """The requests behind them."""
+        ...
+
+    def abort(self, which: Which) -> int:
+        """End those at once, with what they have so far; how many choices that were."""
+        ...
+
+
+class NoFlights:
+    """The flights of a station that nobody serves."""
+
+    def asks(self) -> Sequence[Ask]:
+        return ()
+
+    def abort(self, which: Which) -> int:
+        return 0
+
+
+@runtime_checkable
+class Aborting(Protocol):
+    """A station whose routes end answers that are on their way. ``flights`` is given to it before its first request."""
+
+    flights: Flights
+
+    def engine_ids(self, ask: Ask, context: Context) -> Sequence[str]:
+        """The id by which the engine knows each choice, in choice order; ``context`` draws what the answer drew."""
+        ...
+
+    def aborted(self, choice: Choice, steps: int) -> Choice:
+        """What the engine leaves of a choice when it is told to give up after so many steps (0 = not begun)."""
         ...
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -66,7 +67,7 @@ async def handle(request: web.Request) -> web.StreamResponse:
         return _plain(busy_wire(fake.in_flight))
     answer, exchange = fake.answer(heard)
     try:
-        response = await send(request, answer.wire, exchange)
+        response = await send(request, answer.wire, partial(fake.departs, answer, exchange))
     except Gone as gone:
         exchange.sent_bytes = gone.sent
         exchange.disconnected_ms = (loop.time() - started) * 1000.0

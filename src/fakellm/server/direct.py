@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from ..message import Frame, Wire
 from ..plan import coalesced
 from .app import busy_wire
 from .heads import Head, answer_lines, bodiless, may_become_plain, raw_lines, read_head
-from .pace import Pump
+from .pace import Pump, due_ms_of, may_be_aborted
 
 MAX_BODY = 1024 * 1024
 """Longer bodies are aiohttp's to read, which stops at the server's limit."""
@@ -150,8 +150,31 @@ class Direct(asyncio.Protocol):
         if desk.fake.in_flight >= desk.max_in_flight:
             self._send(busy_wire(desk.fake.in_flight))
             return
-        answer, self._exchange = desk.fake.answer(Request(head.method, head.path, NOTHING, head.headers, body))
+        answer, exchange = desk.fake.answer(Request(head.method, head.path, NOTHING, head.headers, body))
+        self._exchange = exchange
         self._send(answer.wire)
+        if self._pump is not None and self._exchange is exchange and may_be_aborted(answer.wire):
+            desk.fake.departs(answer, exchange, self)
+
+    # ----------------------------------------------------------------- abort
+
+    def reach(self) -> tuple[float, int] | None:
+        """Write what is due (``flight.Carrier``)."""
+        at_ms = None if self._pump is None else self._pump.reach()
+        return None if at_ms is None or self._pump is None else (at_ms, self._body_sent())
+
+    def swap(self, wire: Wire, rest: Sequence[Frame]) -> None:
+        """Go on with another answer: the rest of a stream, or a whole one of which nothing has left."""
+        assert self._pump is not None
+        if wire.stream:
+            self._pump.replace(coalesced(tuple(rest)))
+            return
+        body = b"".join(frame.data for frame in rest)
+        head = self._head(wire, b"Content-Length: %d\r\n" % len(body), bool(body))
+        self._pump.replace((Frame(head + body, max((frame.due_ms for frame in rest), default=0.0)),))
+
+    def _body_sent(self) -> int:
+        return self._sent + (self._pump.sent if self._pump is not None else 0)
 
     # ---------------------------------------------------------------- answer
 
@@ -171,7 +194,7 @@ class Direct(asyncio.Protocol):
             head = self._head(wire, b"Content-Length: %d\r\n" % length, bool(length))
             if wire.coalesce or len(frames) < 2:
                 whole = b"".join((head, *[frame.data for frame in frames]))
-                self._play_whole(whole, length, max((frame.due_ms for frame in frames), default=0.0))
+                self._play_whole(whole, length, due_ms_of(wire))
             else:
                 self._play(head, frames, False, True, b"")
 
@@ -271,6 +294,6 @@ class Direct(asyncio.Protocol):
         """The peer went away before the end of its answer."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
-            exchange.sent_bytes = self._sent + (self._pump.sent if self._pump is not None else 0)
+            exchange.sent_bytes = self._body_sent()
             exchange.disconnected_ms = (self._loop.time() - self._started) * 1000.0
             self._desk.fake.ended(exchange, None)

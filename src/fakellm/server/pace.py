@@ -14,7 +14,7 @@ import math
 import weakref
 from collections.abc import Sequence
 
-from ..message import Frame
+from ..message import Frame, Wire
 
 TICK_SECONDS = 0.005
 """How long a frame may be late at most when the machine keeps up: far below what a token takes anywhere."""
@@ -22,6 +22,18 @@ ROUNDING = 1e-6
 """Clock readings this close (in ticks, or ms) count as the same moment."""
 MAX_BUFFERED = 256 * 1024
 """Bytes that may wait in a transport before its stream pauses."""
+
+
+def may_be_aborted(wire: Wire) -> bool:
+    """A stream, or a whole answer that leaves at once when it is due: not one whose framing or packets are made up."""
+    if any(name == "content-length" for name, _ in wire.headers):
+        return False
+    return wire.stream or (not wire.cut and (wire.coalesce or len(wire.frames) < 2))
+
+
+def due_ms_of(wire: Wire) -> float:
+    """When the last frame is due."""
+    return max((frame.due_ms for frame in wire.frames), default=0.0)
 
 
 class Pump:
@@ -47,6 +59,20 @@ class Pump:
             ticker_of(asyncio.get_running_loop()).add(self, self.due)
         else:
             self.done.set_result(None)
+
+    def replace(self, frames: Sequence[Frame]) -> None:
+        """Send these instead of what is left; what is due leaves at once."""
+        loop = asyncio.get_running_loop()
+        self._frames, self._next = frames, 0
+        again = self.run(loop.time())
+        if again is not None:  # its old turn may come too, and then finds nothing to do
+            ticker_of(loop).add(self, again)
+
+    def reach(self) -> float | None:
+        """Write what is due; milliseconds since the request, None = over."""
+        now = asyncio.get_running_loop().time()
+        self.run(now)
+        return None if self.done.done() else (now - self._started) * 1000.0 + ROUNDING
 
     @property
     def due(self) -> float:

@@ -7,16 +7,21 @@ that does not fit, a stream without its end) is written to the transport by hand
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 
 from aiohttp import web
 from multidict import CIMultiDict
 
-from ..journal import Exchange
+from ..flight import Carrier
 from ..message import Frame, Wire
 from ..plan import coalesced
 from .heads import raw_lines
-from .pace import Pump
+from .pace import ROUNDING, Pump, due_ms_of, may_be_aborted
+
+Departs = Callable[[Carrier], None]
 
 
 class Gone(Exception):
@@ -27,21 +32,62 @@ class Gone(Exception):
         self.sent = sent
 
 
-async def send(request: web.Request, wire: Wire, exchange: Exchange) -> web.StreamResponse:
-    """Send the answer; raises Gone when the peer disconnects on the way."""
+class _Whole:
+    """A whole answer that waits until it is due; an abort makes it another one (``flight.Carrier``)."""
+
+    def __init__(self, wire: Wire, started: float) -> None:
+        self._wire = wire
+        self._started = started
+        self._changed = asyncio.Event()
+        self._over = False
+
+    async def wait(self) -> Wire:
+        """The answer, when its time has come."""
+        while (left := self._started + due_ms_of(self._wire) / 1000.0 - asyncio.get_running_loop().time()) > 0:
+            self._changed.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), left)
+        self._over = True
+        return self._wire
+
+    def reach(self) -> tuple[float, int] | None:
+        return None if self._over else ((asyncio.get_running_loop().time() - self._started) * 1000.0 + ROUNDING, 0)
+
+    def swap(self, wire: Wire, rest: Sequence[Frame]) -> None:
+        self._wire = replace(wire, frames=tuple(rest))
+        self._changed.set()
+
+
+class _Stream:
+    """A paced stream (``flight.Carrier``). ``sent``: bytes of the body that left before the pump took over."""
+
+    def __init__(self, pump: Pump, sent: int) -> None:
+        self._pump = pump
+        self._sent = sent
+
+    def reach(self) -> tuple[float, int] | None:
+        at_ms = self._pump.reach()
+        return None if at_ms is None else (at_ms, self._sent + self._pump.sent)
+
+    def swap(self, wire: Wire, rest: Sequence[Frame]) -> None:
+        self._pump.replace(coalesced(tuple(rest)))
+
+
+async def send(request: web.Request, wire: Wire, departs: Departs) -> web.StreamResponse:
+    """Send the answer; raises Gone when the peer disconnects on the way. ``departs``: told who carries an answer that
+    takes its time."""
     loop = asyncio.get_running_loop()
     started = loop.time()
     pinned = any(name == "content-length" for name, _ in wire.headers)
     if pinned or (wire.cut and not wire.stream):
         return await _raw(request, wire, started)
     if wire.stream or (len(wire.frames) > 1 and not wire.coalesce):
-        return await _stream(request, wire, started)
-    if len(wire.frames) == 1:
-        body, due_ms = wire.frames[0].data, wire.frames[0].due_ms
-    else:
-        body = b"".join(frame.data for frame in wire.frames)
-        due_ms = max((frame.due_ms for frame in wire.frames), default=0.0)
-    await _until(started, due_ms)
+        return await _stream(request, wire, started, departs if may_be_aborted(wire) else None)
+    if due_ms_of(wire) > 0:
+        waiting = _Whole(wire, started)
+        departs(waiting)
+        wire = await waiting.wait()
+    body = b"".join(frame.data for frame in wire.frames)
     return web.Response(status=wire.status, body=body or None, headers=_headers(wire.headers).copy())
 
 
@@ -55,7 +101,7 @@ def _writes(wire: Wire) -> tuple[Frame, ...]:
     return coalesced(wire.frames) if wire.coalesce and len(wire.frames) > 1 else wire.frames
 
 
-async def _stream(request: web.Request, wire: Wire, started: float) -> web.StreamResponse:
+async def _stream(request: web.Request, wire: Wire, started: float, departs: Departs | None) -> web.StreamResponse:
     response = web.StreamResponse(status=wire.status, headers=_headers(wire.headers).copy())
     frames = _writes(wire)
     if not wire.stream:  # a whole answer in several packets: it has a length, as from one packet
@@ -77,6 +123,8 @@ async def _stream(request: web.Request, wire: Wire, started: float) -> web.Strea
             if transport is None:
                 raise ConnectionResetError("the client disconnected")
             pump = Pump(transport, frames[ready:], started, chunked=bool(response.chunked))
+            if departs is not None:
+                departs(_Stream(pump, sent))
             await pump.play()
         if wire.cut:
             _hang_up(request)

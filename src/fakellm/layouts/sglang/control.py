@@ -1,7 +1,7 @@
 """The routes that need no engine: health, models, information, tokenizer, and what RL trainers call.
 
-Pausing, weights and memory change the station's state and are answered in SGLang's words. Aborting a running request is
-the server's matter: here it only gets its answer.
+Pausing, weights and memory change the station's state and are answered in SGLang's words. What they end on its way, and
+how, is said in ``aborts.py``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ...ask import Ask, Request
 from ...message import Rendering
 from ..base import Context
 from . import answers
+from .aborts import abort_all, abort_one
 from .bodies import Body, read_body
 from .info import metrics_text, model_card, model_info, server_info
 from .kinds import ANY, BOOL, STR, nullable
@@ -84,7 +85,10 @@ def _abort(request: Request, station: SglangStation, context: Context) -> Ask | 
     body = _body(request, model, station)
     if isinstance(body, Rendering):
         return body
-    station.state.count("num_aborted_requests_total")
+    if body.values["abort_all"]:
+        abort_all(station)
+    else:
+        abort_one(station, body.values["rid"])
     return answers.empty_answer()
 
 
@@ -93,6 +97,8 @@ def _pause(request: Request, station: SglangStation, context: Context) -> Ask | 
     if isinstance(body, Rendering):
         return body
     station.state.change(paused=True)
+    if body.values["mode"] == "abort" or not station.traits.has(Trait.PAUSE_MODES):
+        abort_all(station)
     return answers.json_answer({"message": "Generation paused successfully.", "status": "ok"})
 
 
@@ -106,10 +112,17 @@ def _continue(request: Request, station: SglangStation, context: Context) -> Ask
 
 def _update_from_disk(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
     name = "UpdateWeightFromDiskReqInput"
-    fields = (Field("model_path", STR, REQUIRED), Field("load_format", nullable(STR)), Field("weight_version", ANY))
+    fields = (
+        Field("model_path", STR, REQUIRED),
+        Field("load_format", nullable(STR)),
+        Field("weight_version", ANY),
+        Field("abort_all_requests", BOOL, False),
+    )
     body = _body(request, Model(name, fields, dataclass=True), station)
     if isinstance(body, Rendering):
         return body
+    if body.values["abort_all_requests"]:
+        abort_all(station)
     station.state.change(model_path=body.values["model_path"])
     message = "Succeeded to update model weights."
     version = body.values["weight_version"]
@@ -125,6 +138,8 @@ def _update_version(request: Request, station: SglangStation, context: Context) 
     if isinstance(body, Rendering):
         return body
     version = body.values["new_version"]
+    if body.values["abort_all_requests"]:
+        abort_all(station)
     station.state.change(weight_version=version)
     message = f"Weight version updated to {version}"
     return answers.json_answer({"success": True, "message": message, "new_version": version})
@@ -137,6 +152,8 @@ def _weights(message: str) -> Handler:
         body = _body(request, _LOOSE, station)
         if isinstance(body, Rendering):
             return body
+        if body.sent.get("abort_all_requests") is True:
+            abort_all(station)
         version = body.sent.get("weight_version")
         said = message
         if isinstance(version, str):

@@ -13,6 +13,7 @@ from typing import Any
 from ...message import Message, Rendering
 from ...told import Score, Told, ToldChoice, ToldPrompt, ToldStep
 from . import answers
+from .aborts import never_began, queued_object
 from .call import Call, Item
 from .detokenize import PROMPT_CONTEXT
 from .options import Settings
@@ -79,6 +80,8 @@ class NativeRenderer:
         """One object; ``number``: the step it stands for in a stream, None = the whole answer."""
         prompt = told.prompt_of(choice)
         streamed = number is not None
+        if never_began(choice):
+            return self._never_began(told, choice, prompt, call, now, streamed)
         fashion = fashion_of(self.traits, incremental=self.settings.incremental) if streamed else Fashion()
         steps = choice.steps if number is None else choice.steps[: number + 1]
         body: dict[str, Any] = {}
@@ -92,6 +95,22 @@ class NativeRenderer:
         if streamed and call.listed:
             body["index"] = choice.index
         return body
+
+    def _never_began(
+        self, told: Told, choice: ToldChoice, prompt: ToldPrompt, call: Call, now: float, streamed: bool
+    ) -> dict[str, Any]:
+        """The object of a request that was aborted in the queue."""
+        body = queued_object(choice, call, told.weight_version, choice.steps[-1].due_ms / 1000, self.traits)
+        meta, item = body["meta_info"], call.item(choice.index)
+        if self.traits.has(Trait.QUEUED_ABORT_KEEPS):
+            if item.logprobs:
+                meta.update(self._logprobs(choice, replace(prompt, token_ids=()), item, call, (), Fashion()))
+            meta["completion_tokens"] = 0
+        if self.traits.has(Trait.SENT_TIMESTAMP):
+            meta["response_sent_to_client_ts"] = now
+        if call.prompt_ids and self.traits.has(Trait.NATIVE_PROMPT_IDS) and prompt.token_ids is not None:
+            body["prompt_token_ids"] = list(prompt.token_ids)
+        return {**body, "index": choice.index} if streamed and call.listed else body
 
     def _output_ids(
         self, choice: ToldChoice, prompt: ToldPrompt, steps: Sequence[ToldStep], fashion: Fashion

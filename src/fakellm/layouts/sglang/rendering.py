@@ -58,8 +58,10 @@ def _responses(told: Told, ask: Ask, station: SglangStation, context: Context) -
         return renderer.stream(told)
     answer = renderer.whole(told)
     if answer.status == 200 and route.values["store"]:
-        body = answer.messages[0].body
-        station.state.responses.setdefault(route.id, {"body": body, "history": _history(route.history, told)})
+        kept = {"body": answer.messages[0].body, "history": _history(route.history, told)}
+        if told.choices[0].finish_reason == "abort":  # told anew: the first telling did not know of it
+            station.state.responses[route.id] = kept
+        station.state.responses.setdefault(route.id, kept)
     return answer
 
 

@@ -269,6 +269,6 @@ def retrieve(request: Request, station: SglangStation, context: Context) -> Rend
     stored = station.state.responses.get(name)
     if stored is None:
         return not_found(name)
-    if action == "cancel":
+    if action == "cancel" and not station.traits.has(Trait.RESPONSES_CANCEL):
         return refusal("Cannot cancel a synchronous response.")
     return answers.json_answer(stored["body"])

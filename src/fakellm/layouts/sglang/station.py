@@ -11,11 +11,11 @@ from typing import Any
 
 from ...ask import Ask, Request
 from ...errors import TokenizerError
-from ...generation import Generation
+from ...generation import Choice, Generation
 from ...message import Rendering
 from ...told import Told
-from ..base import Context, Launch, Served
-from . import answers, options
+from ..base import Context, Flights, Launch, NoFlights, Served
+from . import aborts, answers, options
 from .call import call_of, named
 from .engine import immediately
 from .engine_rules import Engine
@@ -44,6 +44,7 @@ class SglangStation:
         self.speller = Speller(self.tokenizer, traits)
         self.native = NativeRenderer(traits, self.settings, self.speller)
         self.state = State(self.settings.weight_version, self.settings.model_path)
+        self.flights: Flights = NoFlights()
         self._teller = Teller(
             self.tokenizer, traits, self.speller, self.settings.context_length, self.settings.stream_interval
         )
@@ -90,6 +91,14 @@ class SglangStation:
     def in_flight(self, change: int) -> None:
         """Count requests in flight for /metrics and the load routes."""
         self.state.running += change
+
+    def engine_ids(self, ask: Ask, context: Context) -> Sequence[str]:
+        """The rid of every choice."""
+        return aborts.engine_ids(ask, context)
+
+    def aborted(self, choice: Choice, steps: int) -> Choice:
+        """What the scheduler leaves of a choice that is aborted after so many steps."""
+        return aborts.aborted(choice, steps, self.traits)
 
     @property
     def epoch(self) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from ...generation import Choice, Generation
 from ...tokenizer import Tokenizer
 from ...told import Part, Score, Told, ToldChoice, ToldPrompt, ToldStep, Usage
+from .aborts import never_began
 from .call import Call, Item
 from .engine import Played, immediately, play
 from .scores import Speller
@@ -63,7 +64,7 @@ class Teller:
             parser = None if parsing is None else parsing()
             choices.append(self._choice(index, choice, item, call, parser, due, generation.extras))
         version = next((g.weight_version for g in generations if g.weight_version is not None), weight_version)
-        return Told(prompts, tuple(choices), _usage(prompts, choices), n=n, weight_version=version)
+        return Told(prompts, tuple(choices), _usage(prompts, choices, n), n=n, weight_version=version)
 
     def _choice(
         self,
@@ -130,9 +131,13 @@ def _steps(played: Played, parser: Parsing | None) -> tuple[ToldStep, ...]:
     return tuple(steps)
 
 
-def _usage(prompts: Sequence[ToldPrompt], choices: Sequence[ToldChoice]) -> Usage:
+def _usage(prompts: Sequence[ToldPrompt], choices: Sequence[ToldChoice], n: int) -> Usage:
     return Usage(
-        prompt_tokens=sum(len(prompt.token_ids or ()) for prompt in prompts),
+        prompt_tokens=sum(
+            len(prompt.token_ids or ())
+            for number, prompt in enumerate(prompts)
+            if not all(never_began(choice) for choice in choices if choice.index // n == number)
+        ),
         completion_tokens=sum(len(choice.ids or ()) for choice in choices),
         reasoning_tokens=0,
         cached_tokens=sum(prompt.cached_tokens or 0 for prompt in prompts),

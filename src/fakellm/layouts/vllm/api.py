@@ -13,7 +13,7 @@ from ...ask import Ask, Request
 from ...message import Rendering
 from ...tokenizer import Tokenizer
 from ...told import Told
-from ..base import Context, Launch
+from ..base import Context, Flights, Launch, NoFlights
 from .launch import Settings
 from .metrics import Tally
 from .shape import Shape
@@ -26,6 +26,7 @@ class Running:
     """A started server as its APIs see it: what was fixed at launch, and the state that routes may change.
 
     ``state``: everything mutable (stored responses, weight version, paused, asleep) in one dict.
+    ``flights``: the answers on their way.
     ``epoch`` grows with every change of state that shapes later answers: nothing rendered before may be reused.
     """
 
@@ -39,6 +40,7 @@ class Running:
     fingerprint: str | None
     state: MutableMapping[str, Any] = field(default_factory=dict[str, Any])
     epoch: int = 0
+    flights: Flights = field(default_factory=NoFlights)
     tally: Tally = field(default_factory=Tally)
 
 

@@ -10,7 +10,7 @@ from ...told import ToldChoice, ToldStep
 from .bodies import ENGINE_FAILURE, EVENT_HEADERS, cached_details, error_events, metrics_value
 from .chat import Answer, entries, ids_of
 from .chat_delta import finished_delta, parsed_delta
-from .frame import chunk_usage, keep_alives
+from .frame import chunk_usage, keep_alives, says_nothing_yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ChatStream(Answer):
         rounds: list[tuple[float, int, int, Message]] = []
         for choice in self.told.choices:
             for number, step in enumerate(choice.steps):
-                message = self._step(choice, step)
+                message = None if says_nothing_yet(step) else self._step(choice, step)
                 if message is not None:
                     rounds.append((step.due_ms, number, choice.index, message))
         rounds.sort(key=lambda row: row[:3])

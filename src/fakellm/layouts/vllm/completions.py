@@ -15,7 +15,7 @@ from ...message import Message, Rendering
 from ...told import Score, Told, ToldChoice, ToldPrompt, ToldStep
 from .bodies import ENGINE_FAILURE, EVENT_HEADERS, cached_details, error_events, json_answer, metrics_value, usage_value
 from .chat import ids_of, prompt_rows
-from .frame import AnswerFacts, keep_alives
+from .frame import AnswerFacts, keep_alives, says_nothing_yet
 
 
 def logprobs_value(scores: Sequence[Score | None], start: int) -> dict[str, Any]:
@@ -149,6 +149,7 @@ class _Completions:
             (step.due_ms, number, choice, step)
             for choice in self.told.choices
             for number, step in enumerate(choice.steps)
+            if self.ask.wants.echo or not says_nothing_yet(step)
         ]
         rounds.sort(key=lambda row: (row[0], row[1], row[2].index))
         return [self._step(choice, step, number) for _, number, choice, step in rounds]

@@ -2,7 +2,7 @@
 
 They exist only with VLLM_SERVER_DEV_MODE=1 (LoRA: VLLM_ALLOW_RUNTIME_LORA_UPDATING). State lives in ``Running.state``;
 what changes later answers (the weight version) raises ``Running.epoch``. A paused or sleeping fake still answers:
-nothing is ever stuck in a test.
+nothing is ever stuck in a test. What is on its way when it pauses ends as the version ends it (``aborts.py``).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any, cast
 from ...ask import Request
 from ...message import Rendering
 from ..base import Context
+from .aborts import abort_by_ids, abort_requests, pauses, scale_out, sleeps, tokens_only
 from .api import Handler, Running
-from .bodies import detail_answer, empty_answer, error_value, json_answer
+from .bodies import empty_answer, error_value, json_answer
 from .route import Route
 from .traits import Version
 from .validate.flaws import Flaw
@@ -61,11 +62,13 @@ def sleep(request: Request, running: Running, context: Context, parameters: Para
     level: Any = request.query.get("level", "1")
     if running.traits.version < QUIET:
         running.state["sleeping"] = True
+        sleeps(request, running)
         return empty_answer()
     flaw = _level_flaw(level) or _mode_flaw(request)
     if flaw is not None:
         return _flawed(flaw, request, running)
     running.state["sleeping"] = True
+    sleeps(request, running)
     return json_answer({"status": "sleeping", "level": int(level)})
 
 
@@ -108,6 +111,7 @@ def pause(request: Request, running: Running, context: Context, parameters: Para
     if flaw is not None:
         return _flawed(flaw, request, running)
     running.state["paused"] = True
+    pauses(request, running)
     return json_answer({"status": "paused"})
 
 
@@ -193,18 +197,6 @@ def world_size(request: Request, running: Running, context: Context, parameters:
     if request.query.get("include_dp", "true").lower() not in ("false", "0", "no"):
         size *= settings.data_parallel_size
     return json_answer({"world_size": size})
-
-
-def abort_requests(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
-    """How many were named; without names all that are in flight (none: answers here leave as soon as they are due)."""
-    try:
-        body: Any = json.loads(request.body)
-    except (ValueError, RecursionError):
-        return detail_answer(400, "Invalid JSON format")
-    if not isinstance(body, dict):
-        return detail_answer(400, "Request body must be a JSON object")
-    ids = cast(dict[str, Any], body).get("request_ids") or ()
-    return json_answer({"status": "aborted", "aborted": len(ids)})
 
 
 # ----------------------------------------------------------------------- LoRA
@@ -300,6 +292,8 @@ DEV_ROUTES: tuple[Route, ...] = (
     Route(POST, "/update_weight_version", update_weight_version, _dev(V0_28)),
     Route(GET, "/weight_info", weight_info, _dev(V0_28)),
     Route(POST, "/abort_requests", abort_requests, _dev(V0_28)),
+    Route(POST, "/abort_requests", abort_by_ids, tokens_only),
+    Route(POST, "/inference/v1/abort_requests", abort_by_ids, scale_out),
     Route(POST, "/v1/load_lora_adapter", load_lora, _lora),
     Route(POST, "/v1/unload_lora_adapter", unload_lora, _lora),
 )

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...message import Message
-from ...told import Told
+from ...told import Told, ToldStep
 from .shape import Shape
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -43,6 +43,12 @@ def chunk_usage(told: Told, completion_tokens: int | None, facts: AnswerFacts) -
     if facts.shape.completion_details:
         value["completion_tokens_details"] = None
     return value
+
+
+def says_nothing_yet(step: ToldStep) -> bool:
+    """A step without text before the first token: streams of chat and completions take it for a part of the prefill
+    and send nothing, not even its finish_reason (an abort in the queue)."""
+    return step.tokens == (0, 0) and not step.text
 
 
 def keep_alives(messages: Sequence[Message], interval_ms: float) -> tuple[Message, ...]:

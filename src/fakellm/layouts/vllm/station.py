@@ -12,11 +12,12 @@ from typing import Any
 
 from ...ask import Ask, Request
 from ...errors import TokenizerError
-from ...generation import Generation
+from ...generation import Choice, Generation
 from ...message import Rendering
 from ...plan import ROOMY_TOKENS
 from ...told import Told
-from ..base import Context, Launch, Served
+from ..base import Context, Flights, Launch, Served
+from .aborts import aborted, engine_ids
 from .api import Api, Handler, Running
 from .batch_api import BATCH
 from .bodies import detail_answer, error_value, json_answer
@@ -138,6 +139,23 @@ class Station:
 
     def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
         return self._opened(APIS[ask.api].render(told, ask, self.running, context), ask.request)
+
+    @property
+    def flights(self) -> Flights:
+        """The answers on their way, which its routes may end."""
+        return self.running.flights
+
+    @flights.setter
+    def flights(self, flights: Flights) -> None:
+        self.running.flights = flights
+
+    def engine_ids(self, ask: Ask, context: Context) -> Sequence[str]:
+        """The engine's id of every choice."""
+        return engine_ids(ask, self.running, context)
+
+    def aborted(self, choice: Choice, steps: int) -> Choice:
+        """What the engine leaves of a choice that is aborted after so many steps."""
+        return aborted(choice, steps)
 
     def served(self, served: Served) -> None:
         """Count an answer for /metrics."""

@@ -1,0 +1,134 @@
+"""Ending answers that are on their way: the abort routes, pausing and sleeping, and how the engine knows a request.
+
+``/abort_requests`` is a development route (from 0.28) or the one of ``--tokens-only`` (from 0.12); since 0.32 token-in
+servers also have ``/inference/v1/abort_requests``. Ids are the engine's: ``chatcmpl-...`` as the answer shows it, but
+one per prompt for completions (``cmpl-...-0``) and one per turn for responses (``resp_..._0``). The engine gives up at
+once: what it had sampled stays, and one more output without tokens says ``abort`` (output_processor.abort_requests).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from ...ask import Ask, Request
+from ...generation import Choice
+from ...message import Rendering
+from ..base import Context, Which
+from .api import Running
+from .bodies import detail_answer, empty_answer, json_answer
+from .frames import random_id
+from .tito_api import gate
+
+Parameters = Mapping[str, str]
+YES = frozenset({"1", "true", "yes", "on", "t", "y"})
+"""What pydantic reads as true in a query."""
+SLEEP_ABORTS = (0, 20, 2)
+"""From this version on, putting the engine to sleep pauses its scheduler, which aborts unless told otherwise."""
+
+_ENGINE_IDS: Mapping[str, Callable[[str, int], str]] = {
+    "chat": lambda chosen, prompt: f"chatcmpl-{chosen}",
+    "messages": lambda chosen, prompt: f"chatcmpl-{chosen}",
+    "batch": lambda chosen, prompt: f"chatcmpl-{chosen}_{prompt}",
+    "completions": lambda chosen, prompt: f"cmpl-{chosen}-{prompt}",
+    "tito": lambda chosen, prompt: f"generate-tokens-{chosen}",
+    "responses": lambda chosen, prompt: f"{chosen}_0",
+}
+
+
+def engine_ids(ask: Ask, running: Running, context: Context) -> Sequence[str]:
+    """The id of each choice's request; the samples of one prompt share it."""
+    chosen = random_id(context, running) if ask.request_id is None else ask.request_id
+    if ask.api == "responses" and ask.request_id is None:
+        chosen = f"resp_{chosen}"
+    spell = _ENGINE_IDS[ask.api]
+    return [spell(chosen, prompt) for prompt in range(len(ask.prompts)) for _ in range(ask.n)]
+
+
+def aborted(choice: Choice, steps: int) -> Choice:
+    """The tokens of the steps that were made, and a last output that has none."""
+    made = choice.steps[:steps]
+    return Choice(choice.tokens[: sum(made)], (*made, 0), "abort")
+
+
+def abort_all(running: Running) -> int:
+    """End everything; how many requests the output processor had: several samples stand beside their parent."""
+    requests = sum(len(ask.prompts) * (ask.n if ask.n == 1 else ask.n + 1) for ask in running.flights.asks())
+    running.flights.abort(Which())
+    return requests
+
+
+def pauses(request: Request, running: Running) -> None:
+    """What ``/pause`` does to answers on their way: it ends them unless told to wait or to keep them."""
+    waits = request.query.get("wait_for_inflight_requests", "").lower() in YES and running.traits.version < (0, 32, 0)
+    if request.query.get("mode", "abort") == "abort" and not waits:
+        running.flights.abort(Which())
+
+
+def sleeps(request: Request, running: Running) -> None:
+    """What ``/sleep`` does to them."""
+    if running.traits.version >= SLEEP_ABORTS and request.query.get("mode", "abort") == "abort":
+        running.flights.abort(Which())
+
+
+def abort_requests(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """The development route. It says how many were named; without names, how many there were."""
+    try:
+        body: Any = json.loads(request.body)
+    except (ValueError, RecursionError):
+        return detail_answer(400, "Invalid JSON format")
+    if not isinstance(body, dict):
+        return detail_answer(400, "Request body must be a JSON object")
+    named: Any = cast(dict[str, Any], body).get("request_ids")
+    if not named:
+        return json_answer({"status": "aborted", "aborted": abort_all(running)})
+    problem = _unusable(named)
+    if problem is not None:
+        return json_answer({"error": f"Failed to abort requests: {problem}"}, status=500)
+    running.flights.abort(_which(named))
+    return json_answer({"status": "aborted", "aborted": len(named)})
+
+
+def abort_by_ids(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
+    """The route of token-in servers: ids are required, the answer is empty whatever they were."""
+    closed = gate(running)
+    if closed is not None:
+        return closed
+    try:
+        body: Any = json.loads(request.body)
+    except RecursionError:
+        return detail_answer(400, "JSON decode error: nested too deeply")
+    except ValueError as problem:
+        return detail_answer(400, f"JSON decode error: {problem}")
+    named: Any = cast(dict[str, Any], body).get("request_ids") if isinstance(body, dict) else None
+    if named is None:
+        return detail_answer(400, "Missing 'request_ids' in request body")
+    if _unusable(named) is None:  # it aborts in the background: what goes wrong there nobody hears
+        running.flights.abort(_which(named))
+    return empty_answer()
+
+
+def _which(named: Any) -> Which:
+    names: Sequence[Any] = (named,) if isinstance(named, str) else tuple(named)
+    return Which(tuple(name for name in names if isinstance(name, str)))
+
+
+def _unusable(named: Any) -> str | None:
+    """Python's own words for what is no list of names."""
+    if not isinstance(named, str | list | dict):
+        return f"'{type(named).__name__}' object is not iterable"
+    for name in cast("Sequence[object]", named):
+        if isinstance(name, list | dict):
+            return f"unhashable type: '{'list' if isinstance(name, list) else 'dict'}'"
+    return None
+
+
+def tokens_only(running: Running) -> bool:
+    """A server that was started with --tokens-only has the bare route."""
+    return running.settings.tokens_only and running.traits.version >= (0, 12, 0)
+
+
+def scale_out(running: Running) -> bool:
+    """The guarded route beside ``/inference/v1/generate``; closed like that one."""
+    return running.traits.version >= (0, 32, 0)
