@@ -1,5 +1,5 @@
-"""``fakellm conform client|gateway|server|smoke|list`` and ``fakellm report``: options in, verdict and exit code
-out."""
+"""``fakellm conform client|gateway|server|recording|smoke|list`` and ``fakellm report``: options in, verdict and exit
+code out."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _client_options(function: F) -> F:
     options = [
         click.option("--per-case", is_flag=True, help="Run the command once per case instead of JSON lines."),
         click.option("--adapter", metavar="PKG.MODULE:NAME", help="An adapter in Python, in this process."),
-        click.option("--extract", metavar="PKG.MODULE:FUNCTION", help="A function (bytes, content type[, request]) -> capture."),
+        click.option("--extract", metavar="PKG.MODULE:FUNCTION", help="A function (bytes, content type) -> capture."),
         click.argument("command", nargs=-1, type=click.UNPROCESSED),
     ]
     for option in reversed(options):
@@ -229,6 +229,30 @@ def server(**given: Any) -> int:
         tokenizer=given["tokenizer"],
     )
     return _run(conform_server, target, _options(given), given)
+
+
+RECORDING_EPILOG = """Examples:
+
+\b
+  fakellm conform recording exchanges.jsonl
+  fakellm conform recording exchanges.jsonl --layout vllm-0.32.0 --report-dir report
+  fakellm conform recording recordings/sglang-0.5.23 --only '**/chat-*'"""
+
+
+@conform.command("recording", epilog=RECORDING_EPILOG)
+@_shared
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+def recording(paths: tuple[Path, ...], **given: Any) -> int:
+    """Judge recorded answers of a real server or gateway: whether their ids, scores, text and usage agree.
+
+    PATH is an exchanges.jsonl of `fakellm record`, a folder made of one, or a library of them. Nothing is sent: this is
+    for traffic that there was. --layout says whose answers they are where the recording does not.
+    """
+    from ..conform.recorded import RecordingTarget, conform_recording
+
+    quiet = given["quiet"]
+    target = RecordingTarget(paths=paths, say=lambda words: None if quiet else click.echo(f"note: {words}", err=True))
+    return _run(conform_recording, target, _options(given), given)
 
 
 @conform.command("list", epilog="Example: fakellm conform list --only 'ids/**' --json")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ..layouts.base import Accessor
 
@@ -91,6 +91,22 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         else:
             merged[key] = value
     return merged
+
+
+def choices_asked(body: Mapping[str, Any]) -> int:
+    """How many choices a request body asks for: n for each of its prompts."""
+    sampling: Any = body.get("sampling_params")
+    count: Any = body.get("n") or (cast("dict[str, Any]", sampling).get("n") if isinstance(sampling, dict) else None)
+    return (count if isinstance(count, int) else 1) * prompts_of(body)
+
+
+def prompts_of(body: Mapping[str, Any]) -> int:
+    """How many prompts a request body holds: a list of texts, or of lists of ids, is that many."""
+    for name in ("prompt", "text", "input_ids"):
+        given: Any = body.get(name)
+        if isinstance(given, list) and given and not isinstance(given[0], int):
+            return len(cast("list[Any]", given))
+    return 1
 
 
 def _messages(call: Call) -> list[Any]:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from ..capture import Capture
 from ..errors import FakellmError
-from ..layouts.base import Layout
+from ..layouts.base import Accessor, Layout
 from .case import Case
 from .checks.server import COUNTED, SPELLED, spells
 from .checks.server_tokens import SPELLS_TOKENS, spells_tokens
@@ -23,10 +23,10 @@ from .drivers.http import HttpAnswer, post
 from .finding import Finding
 from .host import Host
 from .judging import Run, error_finding, judge_case
-from .observation import Ending, Kind, Loss, Mode, Observation, Truth
+from .observation import Ending, Kind, Loss, Mode, Observation, Supports, Truth
 from .observe import situation
 from .recording import Recorder
-from .request import PATHS, body_of
+from .request import PATHS, Body, body_of
 from .run_gateway import downstream_of
 
 NOT_SERVED = frozenset({403, 404, 405, 501})
@@ -62,7 +62,7 @@ async def run_server_cases(run: Run, server: Server, cases: Sequence[Case]) -> N
         errors: list[Finding] = []
         try:
             observation = await _observed(run, server, case, wholes.get(_twin(case)))
-            run.given |= _given(observation)
+            run.given |= given_by(observation)
             observations.append(observation)
             if not case.stream and case.call.get("temperature") == 0.0 and case.n == 1:
                 wholes[_twin(case)] = observation
@@ -71,7 +71,7 @@ async def run_server_cases(run: Run, server: Server, cases: Sequence[Case]) -> N
         judge_case(run, case, observations, errors, "", (time.monotonic() - began) * 1000)
 
 
-def _given(observation: Observation) -> set[str]:
+def given_by(observation: Observation) -> set[str]:
     """What this exchange lets checks look at; a requirement that nothing lets be looked at cannot arise."""
     found = {
         SPELLED: spells(observation),
@@ -96,9 +96,18 @@ async def _observed(run: Run, server: Server, case: Case, whole: Observation | N
     answer = await server.call(PATHS[case.api], body.body)
     if server.recorder is not None:
         server.recorder.keep(PATHS[case.api], server.headers, answer)
+    observation = observed(server.layout, run.supports, case, body, answer, whole)
+    return replace(observation, probes={**observation.probes, **await _probes(server, case, observation)})
+
+
+def observed(
+    layout: Layout, supports: Supports, case: Case, body: Body, answer: HttpAnswer, whole: Observation | None = None
+) -> Observation:
+    """One answer as the checks see it: beside it what the layout's table says should be there, and where."""
+    accessors = layout.accessors.get((case.api, case.stream), ())
     down = downstream_of(answer, case, body.body)
     wanted = {row.value for row in accessors if not row.flags or _asks(body.body, row.flags)}
-    observation = Observation(
+    return Observation(
         mode=Mode.SERVER,
         case=situation(case, body, (), 1, "server"),
         truth=Truth(
@@ -108,22 +117,37 @@ async def _observed(run: Run, server: Server, case: Case, whole: Observation | N
         ),
         sent=None,
         ending=Ending(kind=Kind.CAPTURED if down.capture else Kind.REFUSED, message=down.problem or ""),
-        client=run.supports,
+        client=supports,
         downstream=down,
         related={} if whole is None else {"whole": whole},
+        probes={"places": _places(accessors)},
     )
-    places = {row.value: [(r.path, r.messages) for r in accessors if r.value == row.value] for row in accessors}
-    return replace(observation, probes={**await _probes(server, case, observation), "places": places})
+
+
+def _places(accessors: Sequence[Accessor]) -> Mapping[str, Sequence[tuple[str, tuple[str, ...]]]]:
+    """value -> where the layout has it: paths, and the kinds of message that carry them."""
+    return {
+        value: [(row.path, row.messages) for row in accessors if row.value == value]
+        for value in {row.value for row in accessors}
+    }
 
 
 def _asks(body: Mapping[str, Any], flags: Mapping[str, Any]) -> bool:
-    """Whether the body sets these flags (``a.b`` is b below a)."""
-    for name in flags:
+    """Whether the body sets these flags: ``a.b`` is b below a; a list or an object has to hold what the flag holds."""
+    for name, flag in flags.items():
         value: Any = body
         for part in name.split("."):
             value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, Mapping) else None
-        if value is None or value is False:
+        if value is None or value is False or not _holds(value, flag):
             return False
+    return True
+
+
+def _holds(value: Any, flag: Any) -> bool:
+    if isinstance(flag, Mapping):
+        return isinstance(value, Mapping) and _asks(cast("Mapping[str, Any]", value), cast("Mapping[str, Any]", flag))
+    if isinstance(flag, list):
+        return isinstance(value, list) and all(one in value for one in cast("list[Any]", flag))
     return True
 
 

@@ -87,13 +87,15 @@ class Result:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """Who is judged. ``words``: how it stands on a command line; ``run``: runs cases against it; ``stop``: ends it and
-    tells what went wrong with that."""
+    tells what went wrong with that. ``selection``: cases of its own instead of the suite's, by ``command``."""
 
     mode: Mode
     supports: Supports
     words: tuple[str, ...]
     run: Callable[[Run, Sequence[Case]], Awaitable[None]]
     stop: Callable[[], Awaitable[Sequence[RunnerError]]]
+    selection: Selection | None = None
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +117,10 @@ async def conduct(subject: Subject, host: Host, options: Options, writers: Seque
     checks = [check for check in setup.checks or all_checks() if subject.mode in check.modes]
     templates = load(case_files()) if setup.templates is None else setup.templates
     layouts = tuple(built(options.layouts or subject.supports.layouts or DEFAULT_LAYOUTS))
-    selection = select(templates, _wanted(options, layouts), subject.supports, host.serves, host.plays)
-    baseline = read_baseline(options.baseline, checks, templates, host, setup.today)
+    own = subject.selection
+    selection = own or select(templates, _wanted(options, layouts), subject.supports, host.serves, host.plays)
+    known = everything(templates, host) if own is None else {case.id: () for case in own.catalogue}
+    baseline = read_baseline(options.baseline, checks, known, setup.today)
     whole = options.shard is None
     with ReportFiles(options) as files:
         run = Run(
@@ -133,7 +137,7 @@ async def conduct(subject: Subject, host: Host, options: Options, writers: Seque
         for writer in run.writers:
             writer.header(_header(subject, options, layouts, selection, host))
         await subject.run(run, selection.cases)
-        about_the_run(run, await subject.stop(), untested=whole and not options.smoke)
+        about_the_run(run, await subject.stop(), untested=whole and not options.smoke and own is None)
         footer = finish(run, strict=options.strict, started=started, judged_stale=whole)
         for writer in run.writers:
             writer.footer(footer)
@@ -158,7 +162,7 @@ def report_again(files: Sequence[Path], options: Options, writers: Sequence[Writ
     Raises CaptureError for files that do not belong together or are cut.
     """
     subjects = jsonl.by_subject([(path, jsonl.read(path)) for path in files])
-    checks, templates, host = all_checks(), load(case_files()), Host()
+    checks, known_cases = all_checks(), everything(load(case_files()), Host())
     page = (
         Html(options.report_dir / "report.html", requirements()) if options.report_dir and len(subjects) > 1 else None
     )
@@ -167,7 +171,7 @@ def report_again(files: Sequence[Path], options: Options, writers: Sequence[Writ
         report = jsonl.merged(parts)
         mode = Mode(report.header["mode"])
         known = [check for check in checks if mode in check.modes]
-        baseline = read_baseline(options.baseline, known, templates, host)
+        baseline = read_baseline(options.baseline, known, known_cases)
         folder = options.report_dir / str(number) if page is not None and options.report_dir else options.report_dir
         with ReportFiles(replace(options, report_dir=folder)) as made:
             all_writers = [*writers, *made.writers, *([page] if page is not None else [])]
@@ -199,12 +203,11 @@ def _wanted(options: Options, layouts: tuple[str, ...]) -> Wanted:
 
 
 def read_baseline(
-    path: Path | None, checks: Sequence[Check], templates: Sequence[Template], host: Host, today: date | None = None
+    path: Path | None, checks: Sequence[Check], catalogue: Mapping[str, Sequence[str]], today: date | None = None
 ) -> Baseline:
     """The baseline of a path, checked against every check and case there is; an empty one without a path."""
     if path is None:
         return Baseline()
-    catalogue = everything(templates, host)
     return baselines.load(
         path,
         checks=[check.id for check in checks],
@@ -230,7 +233,7 @@ def everything(templates: Sequence[Template], host: Host) -> Mapping[str, Sequen
 
 def _reproduce(subject: Subject, options: Options, layouts: Sequence[str]) -> Callable[[str], str]:
     """case id -> the command that runs it alone, as a shell takes it."""
-    words = ["fakellm", "conform", str(subject.mode)]
+    words = ["fakellm", "conform", subject.command or str(subject.mode)]
     if options.profile == "sdk":
         words += ["--profile", options.profile]
     if options.layouts:

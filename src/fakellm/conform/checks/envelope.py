@@ -17,14 +17,14 @@ def envelope(observation: Observation) -> Sequence[Finding]:
     """Every message of an answer MUST have the same id, the model that was asked for, and a time in seconds; a stream
     of the OpenAI APIs MUST end with one [DONE] and nothing after it."""
     down = observation.downstream
-    if down is None or observation.case.api not in ("chat", "completions") or down.status != 200:
+    if down is None or observation.case.api not in ("chat", "completions") or down.capture is None:
         return NOTHING
     messages, marks = _messages(down.body)
     if not messages:
         return NOTHING
     if _changing_id(messages, observation.case.n):
         return [failed("the id changes within one answer", where="id")]
-    wanted = observation.case.request.get("model")
+    wanted = observation.case.request.get("model") or messages[0].get("model")  # none was asked for: the default one
     renamed = next((one.get("model") for one in messages if one.get("model") != wanted), wanted)
     if renamed != wanted:
         return [failed("another model than was asked for", where="model", expected=wanted, got=renamed)]

@@ -16,6 +16,7 @@ from typing import Any, cast
 from ...capture import Capture, CapturedChoice, float32
 from ..finding import Finding, Level
 from ..observation import Observation
+from ..request import prompts_of
 from .base import NOTHING, SERVER, exchange_check, failed, passed
 from .compare import difference, equal_ids, equal_scores
 
@@ -35,6 +36,8 @@ SPELLED = "spelled"
 """Probes by which ids can be spelled: /detokenize, or bytes beside the scores."""
 THOUGHT = "</think>"
 """Ends what a server with a reasoning parser shows apart from the text."""
+BETWEEN = ("stop", "ignore_eos", "echo", "return_tokens_as_token_ids")
+"""What a request may ask for that stands between the tokens and the text."""
 ZERO = 1e-6
 """A logprob may be above zero by a rounding, not by more."""
 
@@ -181,7 +184,8 @@ def usage(observation: Observation) -> Sequence[Finding]:
         if not isinstance(said, int) or any(one is None for one in lists) or _lossy(observation, counted):
             continue
         tried = True
-        count = sum(map(len, lists)) if counted == "completion_token_ids" else len(lists[0])
+        each = 1 if counted == "completion_token_ids" else max(len(lists) // prompts_of(observation.case.request), 1)
+        count = sum(len(one) for one in lists[::each])
         if said != count:
             return [_known(observation, "usage", f"{name} is {said} for {count} ids", where=f"usage.{name}")]
     return [passed()] if tried else NOTHING
@@ -196,7 +200,7 @@ def usage(observation: Observation) -> Sequence[Finding]:
 )
 def text(observation: Observation) -> Sequence[Finding]:
     """The text MUST be what the completion ids decode to, special tokens aside."""
-    if "text" not in observation.truth.carried:
+    if "text" not in observation.truth.carried or any(observation.case.request.get(name) for name in BETWEEN):
         return NOTHING
     tried = False
     for number, choice in _choices(observation):
@@ -207,6 +211,8 @@ def text(observation: Observation) -> Sequence[Finding]:
                 continue
             tried = True
             if choice.text not in spelled and choice.text.lstrip() not in map(_after_thoughts, spelled):
+                if _shown_elsewhere(observation, number):
+                    continue
                 words = f"the text is not what {source} of its ids give"
                 where = f"choices[{number}].text"
                 return [_known(observation, "text", words, where=where, expected=spelled[-1], got=choice.text)]
@@ -362,6 +368,16 @@ def _after_thoughts(spelled: str) -> str | None:
 def spells(observation: Observation) -> bool:
     """Whether this exchange lets ids be spelled."""
     return "detokenize" in observation.probes or _joined_bytes(observation, 0) is not None
+
+
+def _shown_elsewhere(observation: Observation, number: int) -> bool:
+    """Whether a parser of the server took a part of this choice's tokens out of the text."""
+    try:
+        body: Any = json.loads(observation.downstream.body if observation.downstream is not None else b"")
+        message = sorted(body["choices"], key=lambda one: cast("int", one["index"]))[number]["message"]
+    except (ValueError, KeyError, TypeError, IndexError):
+        return False
+    return any(message.get(name) for name in ("reasoning", "reasoning_content", "tool_calls"))
 
 
 def _joined_bytes(observation: Observation, number: int) -> tuple[str, str] | None:

@@ -17,7 +17,7 @@ from .server_tokens import bodies
 Place = tuple[str, tuple[str, ...]]
 """A path of the table, and the kinds of message that carry it."""
 VALUES = ("prompt_token_ids", "completion_token_ids", "logprobs")
-LATE = frozenset({"meta", "finish", "usage"})
+LATE = frozenset({"meta", "finish", "usage", "response.completed"})
 """Kinds of message at a stream's end: prompt ids that stand in one of them alone come late in health."""
 
 

@@ -20,6 +20,8 @@ SPELLING = frozenset({"vllm", "sglang", "openai"})
 """Vendors that write every token's own text and bytes beside its score."""
 SPELLS_TOKENS = "spells-tokens"
 """Given by a run against such a vendor."""
+NAMED = "token_id:"
+"""vLLM's ``return_tokens_as_token_ids``: the place of the text holds the id."""
 UNREADABLE = "\ufffd"
 """Stands for bytes that are no character by themselves."""
 
@@ -40,8 +42,10 @@ def token_texts(observation: Observation) -> Sequence[Finding]:
         return NOTHING
     tried = False
     for where, entry in _entries(observation):
-        tried = True
         text, raw = entry.get("token"), entry.get("bytes")
+        if isinstance(text, str) and text.startswith(NAMED):
+            continue
+        tried = True
         if not isinstance(text, str):
             return [failed(f"{text!r} is no token text", where=f"{where}.token")]
         if raw is None:
