@@ -156,7 +156,12 @@ def _captured(plan: Plan, masks: Masks, version: str, installed: Environment, mo
         told = time.monotonic()
         _say(f"{plan.name}: up after {told - begun:.0f} s")
         captor = Captor(
-            server.port, server.play if model is None else None, server.journal, load(plan.tokenizer), masks
+            server.port,
+            server.play if model is None else None,
+            server.journal,
+            load(plan.tokenizer),
+            masks,
+            installed.paths,
         )
         for number, wanted in enumerate(plan.requests):
             captor.capture(wanted)

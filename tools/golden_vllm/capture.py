@@ -34,6 +34,7 @@ ENGINE_SECONDS = 3.0
 SETTLING_SECONDS = 1.5
 """Before an answer is polled that shows the end of an earlier one: longer than any script of the library runs on."""
 
+SITE = "/site-packages"
 NOT_KEPT = frozenset({"date"})
 
 
@@ -45,7 +46,8 @@ class NoAnswer(FakellmError):
 class Captor:
     """Captures one after the other from one server; ``exchanges`` and ``truths`` grow as the files have them.
 
-    ``play``: the file of the player, None where a real engine runs. ``engine``: what it said of itself.
+    ``play``: the file of the player, None where a real engine runs. ``engine``: what it said of itself. ``places``:
+    folders of this machine whose names answers may show; the library writes /site-packages for them.
     """
 
     port: int
@@ -53,6 +55,7 @@ class Captor:
     journal: Path
     tokenizer: Tokenizer
     masks: Masks
+    places: Sequence[Path] = ()
     exchanges: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     truths: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     engine: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -73,6 +76,8 @@ class Captor:
             response = send(self.port, request)
         except OSError as failed:
             raise NoAnswer(f"{wanted.name}: {request.method} {request.path} got no answer: {failed}") from failed
+        for place in self.places:
+            response["body"] = response["body"].replace(str(place), SITE)
         truth = self._truth(wanted)
         if wanted.recorded:
             recorded = self.masks.ids(wanted.recorded)
