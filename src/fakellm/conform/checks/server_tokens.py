@@ -20,8 +20,6 @@ SPELLING = frozenset({"vllm", "sglang", "openai"})
 """Vendors that write every token's own text and bytes beside its score."""
 SPELLS_TOKENS = "spells-tokens"
 """Given by a run against such a vendor."""
-NAMED = "token_id:"
-"""vLLM's ``return_tokens_as_token_ids``: the place of the text holds the id."""
 UNREADABLE = "\ufffd"
 """Stands for bytes that are no character by themselves."""
 
@@ -38,14 +36,12 @@ def token_texts(observation: Observation) -> Sequence[Finding]:
 
     A text with a replacement character is a piece of a character, whose bytes alone tell it.
     """
-    if not spells_tokens(observation):
+    if not spells_tokens(observation) or observation.case.request.get("return_tokens_as_token_ids"):
         return NOTHING
     tried = False
     for where, entry in _entries(observation):
-        text, raw = entry.get("token"), entry.get("bytes")
-        if isinstance(text, str) and text.startswith(NAMED):
-            continue
         tried = True
+        text, raw = entry.get("token"), entry.get("bytes")
         if not isinstance(text, str):
             return [failed(f"{text!r} is no token text", where=f"{where}.token")]
         if raw is None:
