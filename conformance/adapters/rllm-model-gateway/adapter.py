@@ -36,36 +36,33 @@ class Refused(Exception):
     """The gateway answered with an error status."""
 
 
-class Gateway:
-    """The one gateway of this process; it starts with the first call. A worker is added for each call and taken out."""
-
-    url: str | None = None
-
-    async def started(self) -> str:
-        if self.url is None:
-            listening = socket.socket()
-            listening.bind(("127.0.0.1", 0))
-            config = GatewayConfig(store_worker="memory", sync_traces=True, health_check_interval=3600)
-            server = uvicorn.Server(uvicorn.Config(create_app(config), log_level="error", lifespan="on"))
-            self.serving = asyncio.create_task(server.serve(sockets=[listening]))
-            while not server.started:
-                await asyncio.sleep(0.005)
-            self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        return self.url
+STARTED: dict[str, Any] = {}
+"""The one gateway of this process: its url and its task."""
 
 
-GATEWAY = Gateway()
+async def gateway() -> str:
+    """Its root URL; the first call starts it."""
+    if not STARTED:
+        listening = socket.socket()
+        listening.bind(("127.0.0.1", 0))
+        config = GatewayConfig(store_worker="memory", sync_traces=True, health_check_interval=3600)
+        server = uvicorn.Server(uvicorn.Config(create_app(config), log_level="error", lifespan="on"))
+        STARTED["task"] = asyncio.create_task(server.serve(sockets=[listening]))
+        while not server.started:
+            await asyncio.sleep(0.005)
+        STARTED["url"] = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    return STARTED["url"]
 
 
 async def run(message: Message) -> Answer:
-    gateway = await GATEWAY.started()
+    root = await gateway()
     async with httpx.AsyncClient(timeout=message["deadline_ms"] / 1000) as client:
         worker = {"url": message["root_url"], "api_path": "/v1"}
-        added = (await client.post(f"{gateway}/admin/workers", json=worker)).json()
+        added = (await client.post(f"{root}/admin/workers", json=worker)).json()
         try:
-            return await through(client, f"{gateway}/sessions/s{uuid.uuid4().hex}", message)
+            return await through(client, f"{root}/sessions/s{uuid.uuid4().hex}", message)
         finally:
-            await client.delete(f"{gateway}/admin/workers/{added['worker_id']}")
+            await client.delete(f"{root}/admin/workers/{added['worker_id']}")
 
 
 async def through(client: httpx.AsyncClient, session: str, message: Message) -> Answer:
