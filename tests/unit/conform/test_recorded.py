@@ -173,6 +173,25 @@ async def test_real_engines_agree_with_themselves_but_for_what_they_are_known_to
     assert result.footer.tally.cases > 150
 
 
+@pytest.mark.parametrize(
+    ("gateway", "lost"),
+    [
+        ("litellm-1.110.2", "hv_chat_JOIN_stream"),
+        ("litellm-1.110.2", "oa_cmpl_stream"),
+        ("portkey-1.15.2", "openai_chat"),
+    ],
+)
+async def test_what_real_gateways_lost_is_missing_in_their_shipped_captures(gateway: str, lost: str) -> None:
+    """litellm drops the prompt ids of streams, Portkey all of them."""
+    library = golden()
+    assert library is not None
+
+    result = await judged(library, only=(f"{gateway}/{lost}",), layouts=("vllm-0.28.0",))
+
+    said = {one.finding.check: one.finding.where for one in result.footer.failing}
+    assert "choices[0].prompt_token_ids" == said["server.ids"]
+
+
 def test_a_jsonl_of_the_recorder_is_read_line_by_line(tmp_path: Path) -> None:
     row = chat("late", ids=[5, 6], scores=[-0.5])
     raw = json.dumps(row["request"]["body"])
