@@ -178,11 +178,11 @@ async def test_real_engines_agree_with_themselves_but_for_what_they_are_known_to
     [
         ("litellm-1.110.2", "hv_chat_JOIN_stream"),
         ("litellm-1.110.2", "oa_cmpl_stream"),
-        ("portkey-1.15.2", "openai_chat"),
+        ("portkey-1.15.2", "fireworks-ai_chat"),
     ],
 )
 async def test_what_real_gateways_lost_is_missing_in_their_shipped_captures(gateway: str, lost: str) -> None:
-    """litellm drops the prompt ids of streams, Portkey all of them."""
+    """litellm drops the prompt ids of streams, a provider of Portkey all of them."""
     library = golden()
     assert library is not None
 
