@@ -57,6 +57,6 @@ def ran_too_deep(broken: Exception, body: bytes) -> bool:
     return "recursion" in str(broken).lower() and nesting(body) > DEEP
 
 
-def too_deep_wire(body: Any) -> Wire:
-    """The refusal of a body that is nested too deeply to be walked through; ``body``: the vendor's own error."""
+def limit_wire(body: Any) -> Wire:
+    """The refusal of a request beyond a limit of fakellm's own; ``body``: the vendor's own error."""
     return Wire(400, (("content-type", "application/json"), ("x-fakellm", "limit")), (Frame(wire.dumps(body)),))

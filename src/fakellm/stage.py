@@ -27,13 +27,17 @@ from .message import Frame, Rendering, Wire
 from .pacing import dribbled
 from .plan import Marks, Plan, PromptWords, make_plan
 from .plans import Planned, Plans
-from .problem import breakdown, problem_wire, ran_too_deep, too_deep_wire
+from .problem import breakdown, limit_wire, problem_wire, ran_too_deep
 from .shelf import Behind, Shelf
 from .timing import Dribble
 from .tokenizer import Tokenizer
 from .told import Told
 
 MAX_KNOWN = 4096
+MAX_CHOICES = 32_768
+"""Choices that one request may ask for, over all its prompts: some seconds of work. vLLM's own limit is half of it."""
+MAX_PLANNED_CHOICES = 128
+"""Cutting an answer at the marks of its choices costs the square of their number."""
 MAX_ORDINALS = 16384
 """Requests whose repetitions are counted, some 120 bytes each: the server's memory is to be flat after ten thousand."""
 
@@ -169,8 +173,7 @@ class Stage:
             return Answer(problem_wire(500, str(problem), "fakellm_error"), problem=str(problem))
         except Exception as broken:  # noqa: BLE001 - a defect of ours is told and journalled, never a traceback
             if ran_too_deep(broken, request.body):
-                words = "the body is nested too deeply for this server"
-                return Answer(too_deep_wire(self.layout.error_body(400, words, "BadRequestError")))
+                return self._beyond("the body is nested too deeply for this server")
             words = breakdown(broken)
             return Answer(problem_wire(500, words, "fakellm_defect"), problem=words)
 
@@ -186,6 +189,10 @@ class Stage:
                 return self._engine_answer(wire, known.behind, known.ask, context, known.served)
             del self._known[key]
         return self._fresh(request, key, context)
+
+    def _beyond(self, words: str) -> Answer:
+        """The refusal of a request beyond a limit of ours, in the vendor's spelling of an error."""
+        return Answer(limit_wire(self.layout.error_body(400, words, "BadRequestError")))
 
     def resalt(self, salt: str) -> None:
         """Ids of its own from now on: a worker after the fork."""
@@ -205,6 +212,8 @@ class Stage:
         heard = self.station.receive(request, context)
         if isinstance(heard, Rendering):
             return Answer(_plain_wire(heard))
+        if heard.n * len(heard.prompts) > MAX_CHOICES:
+            return self._beyond(f"more than {MAX_CHOICES} choices are asked for at once")
         context.heard()
         try:
             reply = self.source.reply(heard)
@@ -289,7 +298,7 @@ class Stage:
         """
         if not self._keeps_plans or reply.key is None or self.faults or reply.faults:
             return None
-        if getattr(reply.timing, "dribble", None) is not None:
+        if getattr(reply.timing, "dribble", None) is not None or ask.n > MAX_PLANNED_CHOICES:
             return None
         shape: Hashable | None = getattr(self.station, "plan_key", _no_plan)(ask)
         return None if shape is None else (reply.key, self._epoch(), shape)
