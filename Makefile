@@ -7,7 +7,7 @@
 # make golden-vllm VERSION=0.32.0  capture a real vLLM's answers anew and compare the fake with them; MODEL=folder runs a
 #             real engine. Makes its own environment in .golden/: 4 GB and about 10 minutes the first time, then about 5
 # make docs   the manual as a site in site/, every link checked
-# make lint   ruff and pyright alone        make bench  benchmarks
+# make lint   ruff and pyright alone        make bench  what answers cost, beside other mock servers
 # make soak   fuzzed requests, minutes long  make audit  known holes in what is installed
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -46,9 +46,7 @@ fidelity: $(VENV)/.installed
 	$(BIN)/fakellm fidelity
 
 bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/bench_cost.py
-	$(BIN)/python benchmarks/bench_paced.py
-	$(BIN)/python benchmarks/bench_memory.py
+	PYTHONPATH=tools $(BIN)/python -m bench $(BENCH_ARGS)
 
 soak: $(VENV)/.installed
 	FAKELLM_EXAMPLES=20000 $(BIN)/python -m pytest -q tests/property/test_requests.py tests/unit/server/test_direct.py
