@@ -20,6 +20,7 @@ from fakellm.generation import Choice
 from fakellm.layouts.base import Accessor, Layout
 from fakellm.layouts.registry import VENDORS, vendor_layouts
 from fakellm.reading import Reader
+from support.calls import OPTIONS, call
 from support.stages import EOS, TOKENIZER, Spoken, body_of, post, stage, token
 
 OTHERS = [layout for vendor in VENDORS if vendor not in ("vllm", "sglang") for layout in vendor_layouts(vendor)]
@@ -27,24 +28,6 @@ MODES = [(layout, api, stream) for layout in OTHERS for api, stream in sorted(la
 NAMES = [f"{layout.name}-{api}-{'stream' if stream else 'whole'}" for layout, api, stream in MODES]
 VALUES = ("prompt_token_ids", "completion_token_ids", "logprobs")
 ORDINARY = [token_id for token_id in range(TOKENIZER.vocab_size) if token_id not in TOKENIZER.special_ids]
-HI = [{"role": "user", "content": "Hi"}]
-PROMPT = list(TOKENIZER.encode("Hi"))
-
-PATHS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    "chat": ("/v1/chat/completions", {"model": "tiny", "messages": HI}),
-    "completions": ("/v1/completions", {"model": "tiny", "prompt": "Hi", "max_tokens": 64}),
-    "responses": ("/v1/responses", {"model": "tiny", "input": "Hi"}),
-    "tito": ("/inference/v1/generate", {"model": "tiny", "token_ids": PROMPT, "sampling_params": {}}),
-    "generate": ("/generate", {"model": "tiny", "input_ids": PROMPT}),
-    "messages": ("/v1/messages", {"model": "tiny", "messages": HI, "max_tokens": 64}),
-    "completion": ("/completion", {"prompt": "Hi"}),
-    "tgi": ("/generate", {"inputs": "Hi"}),
-    "ollama": ("/api/chat", {"model": "tiny", "messages": HI}),
-    "ollama-generate": ("/api/generate", {"model": "tiny", "prompt": "Hi"}),
-    "atropos": ("/generate", {"prompt": {"prompt_token_ids": PROMPT}, "max_tokens": 64}),
-    "tinker": ("/api/v1/asample", {"prompt": {"chunks": [{"type": "encoded_text", "tokens": PROMPT}]}}),
-}
-OPTIONS: Mapping[str, tuple[str, ...]] = {"dynamo": ("--native-routes", "--enable-anthropic-api")}
 
 
 @st.composite
@@ -77,15 +60,11 @@ def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 def asked(layout: Layout, api: str, stream: bool) -> Request:
     """A request with every flag that the table names for ids and scores; alternatives may take the place of scores."""
-    path, body = PATHS[api]
+    path, body = call(api, stream=stream)
     for row in layout.accessors[api, stream]:
         if row.value in (*VALUES, "usage"):
             body = merged(body, row.flags)
-    if api == "tgi" and stream:
-        path = "/generate_stream"
-    return post(
-        path, {**body, "stream": True} if stream else {**body, "stream": False} if api.startswith("ollama") else body
-    )
+    return post(path, body)
 
 
 def expected(value: str, choice: Choice, row: Accessor, prompt: tuple[int, ...]) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from fakellm.ask import Request
 from fakellm.faults.registry import parse
 from fakellm.house import Choices, House
-from fakellm.layouts.base import Accessor
+from fakellm.layouts.base import Accessor, Layout
 from fakellm.record.taken import COMPLETE, Taken
 from fakellm.record.truth import Expert
 from fakellm.scenario.load import from_data
@@ -40,11 +40,16 @@ def expert(stage: Stage) -> Expert:
 
 def asking(stage: Stage, api: str, stream: bool, values: Sequence[str] = (), count: int = 3) -> dict[str, Any]:
     """The shortest request of an API with the flags that ask for these values."""
-    _, body = CALLS[api]
+    body = {**CALLS[api][1], "stream": True} if stream else CALLS[api][1]
+    return flagged(stage.layout, api, stream, values, body, count)
+
+
+def flagged(
+    layout: Layout, api: str, stream: bool, values: Sequence[str], body: Mapping[str, Any], count: int = 3
+) -> dict[str, Any]:
+    """The same request with the flags that ask for these values."""
     made: dict[str, Any] = json.loads(json.dumps(body))
-    if stream:
-        made["stream"] = True
-    for accessor in stage.layout.accessors.get((api, stream), ()):
+    for accessor in layout.accessors.get((api, stream), ()):
         if accessor.value in values:
             _switch_on(made, accessor, count)
     return made

@@ -50,6 +50,8 @@ def launch_of(folder: Folder, tokenizer: Tokenizer) -> Launch:
 
 FAILED = Generation((), (Choice((), finish_reason="error"),))
 """What is known of an engine whose server answered 5xx: that it failed."""
+UNKNOWN = Generation((), (Choice((), finish_reason="stop"),))
+"""What stands for an answer that could not be read, where nothing but its status is compared."""
 
 
 def play(folder: Folder, exchange: Exchange, start: Callable[[], Station]) -> Replayed:
@@ -95,7 +97,7 @@ def _answer(
     context.set_timing(_timing(folder, exchange))
     heard = station.receive(request_of(exchange.request, made), context)
     if isinstance(heard, Ask):
-        generations = generations_of(folder, exchange, heard.n)
+        generations = generations_of(folder, exchange, heard.n, len(heard.prompts))
         heard = station.render(station.tell(heard, generations, context), heard, context)
     return replayed_from(heard)
 
@@ -106,12 +108,14 @@ def replayed_from(rendering: Rendering) -> Replayed:
     return Replayed(rendering.status, dict(rendering.headers), data.decode("utf-8", "replace"), rendering.cut)
 
 
-def generations_of(folder: Folder, exchange: Exchange, n: int = 1) -> tuple[Generation, ...]:
+def generations_of(folder: Folder, exchange: Exchange, n: int = 1, prompts: int = 1) -> tuple[Generation, ...]:
     """The truth behind an exchange, one per prompt, with one choice per sample even where all samples are alike. A
     server error without a truth is an engine that failed: nothing more is known of it."""
     place = f"{folder.name}/{exchange.name}"
     if exchange.truth is None and exchange.response.status >= 500:
         return (FAILED,)
+    if exchange.truth is None and exchange.compare == "status":
+        return (UNKNOWN,) * prompts
     if exchange.truth is None:
         raise CaptureError("the layout asks for an engine, but the recording has no truth", where=place)
     found: list[Generation] = []

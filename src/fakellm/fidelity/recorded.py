@@ -91,8 +91,8 @@ class Server:
 
     @property
     def layout(self) -> str:
-        """The name under which its layout is looked up."""
-        return f"{self.server}-{self.version}"
+        """The name under which its layout is looked up; a vendor without versions is its own name."""
+        return f"{self.server}-{self.version}".removesuffix("-")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from .. import __version__
+from ..layouts.registry import find
 
 HOW = f"recorded by fakellm {__version__} from a running server; the truth is what its answers show"
 
@@ -42,7 +43,8 @@ class Source:
 
 def server_json(source: Source, lines: Iterable[Mapping[str, Any]], tokenizer: str | None) -> dict[str, Any]:
     """The facts of a golden folder. ``tokenizer``: the name of its folder beside it, None = the built-in one."""
-    vendor, _, version = source.layout.rpartition("-")
+    vendor = find(source.layout).layout.vendor
+    version = source.layout.removeprefix(vendor).removeprefix("-")
     engine: dict[str, Any] = {"weight_version": _weight_version(lines)}
     timings = _timings(lines)
     if timings:

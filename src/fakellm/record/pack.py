@@ -19,10 +19,9 @@ from typing import Any
 import yaml
 
 from ..errors import CaptureError, UsageError
-from ..fidelity.sources import Packed
-from ..resources import golden
 from .facts import Source, served_model, server_json
 from .file import read
+from .masks import masks_for
 from .replies import POLICIES, Replayable, scenario_data
 
 NOT_ANSWERED = 0
@@ -61,15 +60,16 @@ def pack(recording: Path, folder: Path, source: Source, policy: str = "unmatched
     truths: dict[str, Mapping[str, Any]] = {}
     replayable: list[Replayable] = []
     for line in lines:
-        exchange = _exchange(line, truths)
+        exchange = exchange_of(line, truths)
         _write(exchanges / f"{exchange['name']}.json", exchange)
         if exchange["truth"] is not None and exchange["request"].get("body") is not None:
             file = f"exchanges/{exchange['name']}.json"
             body = exchange["request"]["body"]
             replayable.append(Replayable(exchange["name"], exchange["kind"], body, tuple(exchange["truth"]), file))
-    _write(folder / "server.json", server_json(source, lines, tokenizer))
+    facts = server_json(source, lines, tokenizer)
+    _write(folder / "server.json", facts)
     _write(folder / "truths.json", truths)
-    _write(folder / "masks.json", _masks(source.layout.rpartition("-")[0]))
+    _write(folder / "masks.json", masks_for(facts["server"]))
     data = scenario_data(replayable, _server(source, tokenizer), f"Replays {recording.name}", policy)
     if data["replies"]:
         (folder / "scenario.yaml").write_text(_yaml(data), encoding="utf-8")
@@ -77,7 +77,7 @@ def pack(recording: Path, folder: Path, source: Source, policy: str = "unmatched
     return Outcome(len(lines), sum(1 for line in lines if line["truth"]), notes, recorded.broken)
 
 
-def _exchange(line: Mapping[str, Any], truths: dict[str, Mapping[str, Any]]) -> dict[str, Any]:
+def exchange_of(line: Mapping[str, Any], truths: dict[str, Mapping[str, Any]]) -> dict[str, Any]:
     """A line as a golden exchange; its truths go into ``truths`` under a name made of what they say."""
     request, response = line["request"], line["response"]
     named: list[str] | None = None
@@ -148,19 +148,6 @@ def _body(raw: str | None) -> dict[str, Any]:
     except ValueError:
         return {"raw": raw}
     return {"raw": raw} if found is None else {"body": found}
-
-
-def _masks(vendor: str) -> dict[str, Any]:
-    """The masks of this vendor out of the library that ships with fakellm; none for a vendor that it does not know."""
-    packaged = golden()
-    if packaged is None:
-        return {"servers": {}, "headers": ["date"]}
-    from contextlib import ExitStack
-
-    with ExitStack() as stack:
-        data = Packed(packaged, stack).read("masks.json")
-    masks: dict[str, Any] = json.loads(data) if data is not None else {"servers": {}, "headers": []}
-    return {**masks, "servers": {vendor: masks["servers"].get(vendor, [])}}
 
 
 def _tokenizer(source: Source, folder: Path) -> str | None:

@@ -8,12 +8,12 @@ from its text, and says so; where not even that is possible a note says why. Pur
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ask import Ask
-from ..capture import Capture, CapturedChoice
+from ..capture import CapturedChoice
 from ..context import FixedContext
 from ..errors import FakellmError
 from ..generation import Choice, Generation
@@ -23,19 +23,22 @@ from ..reading.assemble import Detail
 from ..reading.events import EventParser
 from ..reading.places import TERMINAL_EVENTS
 from ..tokenizer import Tokenizer
+from .echo import without_prompt
+from .hidden import Mirror, counted, thought
 from .taken import CUT, LEFT, Taken
-from .tokens import Sampled, by_ids, by_scores, by_text, prompt_token, token
+from .tokens import Sampled, by_ids, by_scores, by_text, prompt_token, shows_likelier, steps_by_text, token, with_end
 
 ENGINE_WORDS = {
-    "stop": "stop",
-    "tool_calls": "stop",
-    "function_call": "stop",
-    "completed": "stop",
-    "length": "length",
-    "incomplete": "length",
+    **dict.fromkeys(
+        ("stop", "tool_calls", "function_call", "completed",  # OpenAI
+         "end_turn", "tool_use", "stop_sequence",  # Anthropic, TGI
+         "eos", "eos_token", "word"),  # Together, TGI, llama.cpp
+        "stop",
+    ),
+    **dict.fromkeys(("length", "incomplete", "max_tokens", "model_length", "limit"), "length"),
     "abort": "abort",
     "error": "error",
-}
+}  # fmt: skip
 """A finish_reason as an API spells it -> what the engine reported."""
 
 TEXT_NOTE = "the answer shows no ids: its text was tokenised again, there are no scores"
@@ -84,38 +87,52 @@ class Expert:
         return self._truths(heard, reader, taken, read)
 
     def _truths(self, ask: Ask, reader: Reader, taken: Taken, read: Read) -> Read:
-        sent = reader.as_sent()
-        choices = tuple(_without_echo(one, ask) for one in sent.by_index())
-        if ask.api == "responses" and ask.stream:
-            choices = tuple(self._with_whole(one, taken) for one in choices)
-        if len(choices) != len(ask.prompts) * ask.n:
-            return replace(read, note=f"{len(choices)} choices came for {len(ask.prompts) * ask.n} asked for")
-        details = reader.details()
+        sent, details = reader.as_sent(), reader.details()
+        shown = [
+            without_prompt(one, details.get(one.index, PLAIN), ask, self.tokenizer)
+            for one in (self._with_whole(one, ask, taken) for one in sent.by_index())
+        ]
+        if len(shown) != len(ask.prompts) * ask.n:
+            return replace(read, note=f"{len(shown)} choices came for {len(ask.prompts) * ask.n} asked for")
+        if all(_shows_nothing(choice) for choice, _ in shown):
+            return replace(read, note="the answer shows nothing of what the engine said")
+        count = counted(sent, taken.readable_body) if len(shown) == 1 and taken.ending != CUT else None
         truths: list[Mapping[str, Any]] = []
         sources: set[str] = set()
         for number, prompt in enumerate(ask.prompts):
-            mine = choices[number * ask.n : (number + 1) * ask.n]
+            mine = shown[number * ask.n : (number + 1) * ask.n]
             asked = replace(ask, prompts=(prompt,))
-            counted = _counted(sent) if len(choices) == 1 else None
-            sampled = [self._sampled(one, details.get(one.index, PLAIN), asked, counted) for one in mine]
-            if None in sampled:
+            known = [self._sampled(choice, detail, asked, count) for choice, detail in mine]
+            if not all(known):
                 return replace(read, note="the answer shows no ids: record with --ask-ids")
-            known = [one for one in sampled if one is not None]
-            if counted is not None and "ids" == known[0].source and counted > len(known[0].ids) and taken.ending != CUT:
-                return replace(read, note=f"the answer shows {len(known[0].ids)} of {counted} tokens")
-            made = tuple(
-                self._choice(choice, one, details.get(choice.index, PLAIN), ask)
-                for choice, one in zip(mine, known, strict=True)
-            )
-            sources |= {one.source for one in known}
-            detail = details.get(mine[0].index, PLAIN)
-            truth = self._generation(prompt.token_ids, mine[0], detail, made).to_truth()
-            truths.append({**truth, "source": "+".join(sorted({one.source for one in known}))})
+            sampled = [one for one in known if one is not None]
+            if count is not None and sampled[0].source == "ids" and count > len(sampled[0].ids):
+                return replace(read, note=f"the answer shows {len(sampled[0].ids)} of {count} tokens")
+            generation = self._generation(asked, mine, sampled)
+            origins = {one.source for one in sampled}
+            if len(shown) == 1 and "ids" not in origins and not ask.tools:
+                thoughtful = self._with_thought(generation, asked, count, sent.choices[0].text, taken)
+                if thoughtful is not None:
+                    generation, origins = thoughtful, {*origins, "thought"}
+                elif sampled[0].partial:  # other tokens are hidden than a thought, and nobody knows where
+                    sampled = [self._by_text(*mine[0], asked)]
+                    generation, origins = self._generation(asked, mine, sampled), {"text"}
+            sources |= origins
+            truths.append({**generation.to_truth(), "source": "+".join(sorted(origins))})
         note = read.note or (TEXT_NOTE if "text" in sources else None)
         return replace(read, truths=tuple(truths), note=note)
 
-    def _with_whole(self, choice: CapturedChoice, taken: Taken) -> CapturedChoice:
+    def _with_thought(
+        self, generation: Generation, ask: Ask, count: int | None, text: str | None, taken: Taken
+    ) -> Generation | None:
+        mirror = Mirror(self.layout, self.station, self.tokenizer)
+        made = mirror.with_thought(generation, ask, count, text, taken)
+        return None if made is generation else made
+
+    def _with_whole(self, choice: CapturedChoice, ask: Ask, taken: Taken) -> CapturedChoice:
         """A Responses stream ends with the whole answer, which may tell scores that no delta told."""
+        if ask.api != "responses" or not ask.stream:
+            return choice
         for event in reversed(EventParser().feed(taken.readable_body)):
             if event.event in TERMINAL_EVENTS:
                 whole = json.dumps(json.loads(event.data)["response"]).encode()
@@ -127,39 +144,62 @@ class Expert:
                     )
         return choice
 
-    def _sampled(self, choice: CapturedChoice, detail: Detail, ask: Ask, counted: int | None) -> Sampled | None:
-        """The ids of a choice: from the wire, else from the texts beside its scores, else from its text. ``counted``:
+    def _sampled(self, choice: CapturedChoice, detail: Detail, ask: Ask, count: int | None) -> Sampled | None:
+        """The ids of a choice: from the wire, else from the texts beside its scores, else from its text. ``count``:
         tokens as the server counted them, where it counted this choice alone."""
+        end = self._end(ask) if _finish(choice, detail) == "stop" else None
         if choice.completion_token_ids is not None or detail.entry_ids is not None:
             prompt = choice.prompt_token_ids or ask.prompts[0].token_ids
-            return by_ids(self.tokenizer, choice, detail, prompt, counted)
-        end = self._end(ask) if ENGINE_WORDS.get(str(choice.finish_reason)) == "stop" else None
-        sampled = by_scores(self.tokenizer, choice, end, counted)
+            sampled = by_ids(self.tokenizer, choice, detail, prompt, count)
+            if shows_likelier(self.tokenizer, choice, sampled.ids):
+                return self._beside_likelier(choice, len(sampled.ids), end)
+            return with_end(sampled, end) if self._leaves_out_end(ask) else sampled
+        sampled = by_scores(self.tokenizer, choice, end, count, hides=not ask.tools)
         if sampled is None and choice.text is not None and not ask.tools:
-            sampled = by_text(self.tokenizer, choice, detail if ask.stream else PLAIN, end)
+            sampled = self._by_text(choice, detail, ask)
         return sampled
+
+    def _by_text(self, choice: CapturedChoice, detail: Detail, ask: Ask) -> Sampled:
+        end = self._end(ask) if _finish(choice, detail) == "stop" else None
+        return by_text(self.tokenizer, choice, detail if ask.stream else PLAIN, end)
+
+    def _beside_likelier(self, choice: CapturedChoice, count: int, end: int | None) -> Sampled | None:
+        """``count`` ids of the text, where the ids on the wire are of likelier tokens; None where it has others."""
+        plain = by_text(self.tokenizer, choice, PLAIN, end).ids
+        ids = (*thought(self.tokenizer, count - len(plain)), *plain)
+        return Sampled(ids, tuple(range(count)), "text", likelier=True) if len(ids) == count else None
 
     def _end(self, ask: Ask) -> int | None:
         """The token that ends an answer and shows in no text: a stop id, where the request names just one, else eos."""
         stops, eos = ask.sampling.stop_token_ids, self.tokenizer.eos_ids
         return stops[0] if len(stops) == 1 else eos[0] if eos and not ask.sampling.stop else None
 
-    def _choice(self, choice: CapturedChoice, sampled: Sampled, detail: Detail, ask: Ask) -> Choice:
+    def _leaves_out_end(self, ask: Ask) -> bool:
+        """Whether the ids on this wire stop before the token that ended the answer."""
+        rows = self.layout.accessors.get((ask.api, ask.stream), ())
+        return any(not row.eos for row in rows if row.value == "completion_token_ids")
+
+    def _choice(self, choice: CapturedChoice, detail: Detail, sampled: Sampled, ask: Ask) -> Choice:
         tokens = tuple(
-            token(self.tokenizer, token_id, choice, place, _at(detail.ranks, place))
+            token(self.tokenizer, token_id, choice, place, _at(detail.ranks, place), likelier=sampled.likelier)
             for token_id, place in zip(sampled.ids, sampled.places, strict=True)
         )
         steps = sampled.steps or detail.steps
+        texts = [text for text in detail.texts if text]
+        if ask.stream and len(steps) < len(texts):
+            steps = steps_by_text(self.tokenizer, sampled.ids, texts) or steps
         rest = len(tokens) - sum(steps)  # tokens that no message brought: each was a step of its own
         return Choice(
             tokens=tokens,
             steps=(*steps, *(1,) * rest) if ask.stream and rest >= 0 else (),
-            finish_reason=ENGINE_WORDS.get(str(choice.finish_reason)),
+            finish_reason=_finish(choice, detail),
         )
 
     def _generation(
-        self, prompt: tuple[int, ...], first: CapturedChoice, detail: Detail, choices: tuple[Choice, ...]
+        self, ask: Ask, mine: Sequence[tuple[CapturedChoice, Detail]], sampled: Sequence[Sampled]
     ) -> Generation:
+        (first, detail), prompt = mine[0], ask.prompts[0].token_ids
+        choices = tuple(self._choice(*pair, one, ask) for pair, one in zip(mine, sampled, strict=True))
         ids = prompt if first.prompt_token_ids is None else first.prompt_token_ids
         own = detail.prompt_scores or ()
         scores = first.prompt_logprobs or ((None,) * len(own) if own else None)
@@ -177,30 +217,16 @@ class Expert:
         )
 
 
-def _counted(sent: Capture) -> int | None:
-    usage = sent.usage or {}
-    return usage.get("completion_tokens", usage.get("output_tokens"))
+def _finish(choice: CapturedChoice, detail: Detail) -> str | None:
+    """What the engine reported. Where no event told it, a last delta without text is that of the end token."""
+    ended = choice.finish_reason is None and detail.texts[-1:] == ("",)
+    return "stop" if ended else ENGINE_WORDS.get(str(choice.finish_reason))
 
 
-def _without_echo(choice: CapturedChoice, ask: Ask) -> CapturedChoice:
-    """A choice whose scores and text begin with the prompt, without it."""
-    prompt = ask.prompts[0] if len(ask.prompts) == 1 else None
-    if not ask.wants.echo or prompt is None:
-        return choice
-    scores = choice.logprobs or ()
-    ids = choice.completion_token_ids
-    over = len(scores) - len(ids) if ids is not None else len(prompt.token_ids)
-    over = max(min(over, len(scores)), 0)
-    text = choice.text
-    if text is not None and prompt.text is not None:
-        text = text.removeprefix(prompt.text)
-    return replace(
-        choice,
-        logprobs=scores[over:] or None,
-        top_logprobs=(choice.top_logprobs or ())[over:] or None,
-        token_texts=(choice.token_texts or ())[over:] or None,
-        text=text,
-    )
+def _shows_nothing(choice: CapturedChoice) -> bool:
+    """Neither a value nor an end: a ticket for a later answer (Tinker), not an answer."""
+    values = (choice.completion_token_ids, choice.logprobs, choice.token_texts, choice.finish_reason)
+    return not choice.text and all(value is None for value in values)
 
 
 def read_safely(expert: Expert | None, taken: Taken) -> Read:

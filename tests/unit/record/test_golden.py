@@ -73,7 +73,7 @@ def test_what_is_read_from_ids_and_scores_is_the_truth(read: list[tuple[Folder, 
     wrong: list[str] = []
     counted = 0
     for folder, exchange, made in read:
-        if made.truths is None or any("text" in truth["source"] for truth in made.truths):
+        if made.truths is None or any({"text", "thought"} & set(truth["source"].split("+")) for truth in made.truths):
             continue
         counted += 1
         for said, told in choices(folder, exchange, made):

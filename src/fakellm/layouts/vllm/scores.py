@@ -83,10 +83,14 @@ def told_logprob(logprob: float | None) -> float:
 
 def engine_order(token: Token, count: int) -> list[Candidate]:
     """The sampled token, then ranks 1..count without it; count -1 = every candidate that the truth knows. An id that
-    was asked for twice is told once."""
+    was asked for twice is told once; recordings may know a candidate by its rank alone."""
     ranked = token.top if count < 0 else token.top[:count]
     sampled = Candidate(token.id, token.bytes, token.logprob, token.rank)
-    others = {candidate.id: candidate for candidate in ranked if candidate.id != token.id}
+    others = {
+        candidate.id if candidate.id is not None else f"rank {candidate.rank}": candidate
+        for candidate in ranked
+        if candidate.id != token.id
+    }
     return [sampled, *others.values()]
 
 
