@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from .file import Appender
 from .line import line_of
-from .proxy import Rewriter
+from .proxy import Rewriter, Unkept
 from .surplus import Surplus
 from .taken import Taken
 from .truth import Expert, Read, read_safely
@@ -36,6 +36,9 @@ class RecordingDesk:
         self._told = told
         self._writing = asyncio.Lock()
         self._offset = appender.count
+        self.lost = 0
+        """Exchanges that the disk did not take; ``lost_why`` says why."""
+        self.lost_why = ""
 
     def outgoing(self, method: str, target: str, body: bytes) -> bytes:
         return body if self._surplus is None else self._surplus.asking(method, target, body)
@@ -46,7 +49,12 @@ class RecordingDesk:
     async def keep(self, taken: Taken) -> None:
         numbered = replace(taken, number=taken.number + self._offset)
         async with self._writing:
-            read = await asyncio.to_thread(self._write, numbered)
+            try:
+                read = await asyncio.to_thread(self._write, numbered)
+            except OSError as problem:
+                self.lost += 1
+                self.lost_why = problem.strerror or str(problem)
+                raise Unkept from None
         if self._told is not None:
             self._told(numbered, read)
 

@@ -69,14 +69,16 @@ class Appender:
         except OSError as problem:
             raise UsageError(f"cannot write the recording: {problem.strerror}", where=str(path)) from None
         size = os.fstat(self._file).st_size
-        if size and not path.read_bytes().endswith(b"\n"):
-            os.write(self._file, b"\n")
+        self._torn = bool(size) and not path.read_bytes().endswith(b"\n")
 
     def append(self, line: Mapping[str, Any]) -> None:
-        data = spelled(line)
+        """Raises OSError where the disk takes no more; what it took of the line stands alone then."""
+        data = b"\n" + spelled(line) if self._torn else spelled(line)
+        self._torn = True
         while data:
             data = data[os.write(self._file, data) :]
         os.fsync(self._file)
+        self._torn = False
         self.count += 1
 
     def close(self) -> None:

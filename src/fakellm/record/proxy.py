@@ -1,7 +1,8 @@
 """The proxy: every byte of a request goes to the upstream, every byte of its answer comes back, as it arrives.
 
 Bodies are not decoded, re-chunked in meaning, or delayed but for the last piece of an answer, which leaves only after
-the exchange is on the disk: what a client has seen whole is never lost. Hop-by-hop headers belong to each connection;
+the exchange is on the disk: what a client has seen whole is never lost, and an answer that could not be written down is
+broken off. Hop-by-hop headers belong to each connection;
 all others pass. A client that goes away takes the call to the upstream with it, and an answer that the upstream breaks
 off is broken off here. Knows sockets and no tokens: a :class:`Desk` says what to write down.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TCPConnector, web
@@ -40,6 +41,10 @@ LARGEST_REQUEST_BYTES = 256 * 1024 * 1024
 READ_BYTES = 256 * 1024
 
 
+class Unkept(Exception):
+    """An exchange could not be written down; the desk has said why."""
+
+
 class Desk(Protocol):
     """What happens to an exchange besides being passed on."""
 
@@ -53,7 +58,7 @@ class Desk(Protocol):
         ...
 
     async def keep(self, taken: Taken) -> None:
-        """Write an exchange down; returns when it cannot be lost any more."""
+        """Write an exchange down; returns when it cannot be lost any more. Raises Unkept."""
         ...
 
 
@@ -93,7 +98,8 @@ class Proxy:
             message = f"the upstream cannot be reached: {unreachable}"
             return web.json_response({"error": {"message": message, "type": "fakellm_record"}}, status=502)
         except asyncio.CancelledError:
-            await asyncio.shield(self.desk.keep(passage.taken(LEFT)))
+            with suppress(Unkept):
+                await asyncio.shield(self.desk.keep(passage.taken(LEFT)))
             raise
         async with answer:
             passage.answered(answer)
@@ -131,10 +137,14 @@ class Proxy:
             if held:
                 await response.write(held)
             await response.write_eof()
+        except Unkept:
+            answer.close()
+            _hang_up(passage.request)
         except (ConnectionError, asyncio.CancelledError):
             answer.close()
             if not passage.kept:
-                await asyncio.shield(self.desk.keep(passage.taken(LEFT)))
+                with suppress(Unkept):
+                    await asyncio.shield(self.desk.keep(passage.taken(LEFT)))
             raise
         return response
 
@@ -231,7 +241,7 @@ async def _without_additions(request: web.Request, response: web.StreamResponse)
 
 
 def _hang_up(request: web.Request) -> None:
-    """Close the connection without a proper end of the answer, as the upstream did."""
+    """Close the connection without a proper end of the answer."""
     if request.transport is not None:
         request.transport.close()
 
@@ -240,7 +250,9 @@ def _hang_up(request: web.Request) -> None:
 async def recording(upstream: str, desk: Desk, host: str = "127.0.0.1", port: int = 0) -> AsyncGenerator[str, None]:
     """The proxy on a port for as long as the context lasts; gives its root URL."""
     app = Proxy(upstream, desk).app()
-    runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=10.0)
+    runner = web.AppRunner(
+        app, access_log=None, handler_cancellation=True, shutdown_timeout=10.0, auto_decompress=False
+    )
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()

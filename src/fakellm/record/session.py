@@ -68,6 +68,9 @@ async def run(
         async with recording(plan.upstream, desk, plan.host, plan.port) as url:
             ready(url)
             await until()
+    if desk.lost:
+        words = f"{desk.lost} exchanges could not be written down, and their clients were cut off: {desk.lost_why}"
+        raise CaptureError(words, where=str(plan.file))
     return source
 
 

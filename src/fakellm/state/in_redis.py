@@ -1,12 +1,14 @@
 """State in Redis: several workers or machines play one script once, and one journal shows all of them.
 
 Keys begin with ``fakellm:<run>:``; a take is one script call, so that two machines never give the same one-shot reply.
-A Redis that goes away is a clear error for the request that needed it, and nothing else.
+A Redis that goes away is a clear error for the request that needed it, and nothing else; one that hangs is waited for
+by one request every few seconds, since the event loop waits with it, and the others are told so at once.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
@@ -18,6 +20,10 @@ from ..scenario.model import Scenario
 
 MAX_ENTRIES = 1000
 ORDINALS_EXPIRE_SECONDS = 24 * 3600
+TIMEOUT_SECONDS = 1.0
+"""A neighbour answers in a thousandth of it."""
+PAUSE_SECONDS = 5.0
+"""How long nobody asks after a call that took half of the timeout for nothing."""
 TAKE = """
 local count = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '0')
 local limit = tonumber(ARGV[2])
@@ -63,6 +69,7 @@ class RedisState:
         self._client = client
         self._shown = shown
         self._prefix = f"fakellm:{run}:"
+        self._silent_until = 0.0
 
     @classmethod
     def connect(cls, url: str, run: str = "default") -> RedisState:
@@ -75,19 +82,32 @@ class RedisState:
             ) from None
         parts = urlsplit(url)
         shown = f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
-        state = cls(redis.Redis.from_url(url, socket_timeout=5.0, socket_connect_timeout=5.0), shown, run)
+        once = import_module("redis.retry").Retry(  # a connection that was lost meanwhile is opened anew
+            import_module("redis.backoff").NoBackoff(), 1, supported_errors=(redis.exceptions.ConnectionError,)
+        )
+        client = redis.Redis.from_url(
+            url, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS, retry=once
+        )
+        state = cls(client, shown, run)
         state._ask(state._client.ping)
         return state
 
     def _ask(self, command: Callable[[], Value]) -> Value:
+        began = time.monotonic()
+        if began < self._silent_until:
+            raise self._unanswered("it kept the last request waiting")
         try:
             return command()
         except Exception as problem:
             if type(problem).__module__.partition(".")[0] != "redis" and not isinstance(problem, OSError):
                 raise
-            raise UsageError(
-                f"Redis does not answer: {problem}", where=self._shown, hint="start it, or serve without --state"
-            ) from None
+            if time.monotonic() - began > TIMEOUT_SECONDS / 2:
+                self._silent_until = time.monotonic() + PAUSE_SECONDS
+            raise self._unanswered(str(problem)) from None
+
+    def _unanswered(self, why: str) -> UsageError:
+        hint = "start it, or serve without --state"
+        return UsageError(f"Redis does not answer: {why}", where=self._shown, hint=hint)
 
     def counters(self, scenario: Scenario) -> Counters:
         return RedisCounters(self._client, f"{self._prefix}counters:{scenario.name}", self._ask)
