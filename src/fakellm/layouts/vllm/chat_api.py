@@ -17,6 +17,7 @@ from .api import Api, Running
 from .bodies import error_value, json_answer
 from .chat_stream import ChatStream
 from .chat_whole import ChatBody
+from .failures import chat_failure, failure_of
 from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
 from .parsing import asked_of, seen_prompt, shows_specials
@@ -158,6 +159,9 @@ def _text(content: Any) -> str:
 
 def render(told: Told, ask: Ask, running: Running, context: Context) -> Rendering:
     """The chat answer, whole or streamed."""
+    failed = None if ask.stream else failure_of(told)
+    if failed is not None:
+        return chat_failure(failed, running.traits)
     facts = answer_facts("chatcmpl-", ask, running, context)
     return (ChatStream if ask.stream else ChatBody)(told, ask, facts).render()
 

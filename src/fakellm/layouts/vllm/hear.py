@@ -12,6 +12,7 @@ from ...ask import Ask, Prompt, Request, Sampling, Wants
 from ...message import Message, Rendering
 from .api import Running
 from .bodies import EVENT_HEADERS, error_events
+from .options import V20
 from .validate import Refusal
 
 DONE_APIS = frozenset({"chat", "completions", "generate"})
@@ -41,11 +42,13 @@ def sampling(values: Mapping[str, Any], max_tokens: int | None, *, skip_special_
 
 
 def stream_wants(values: Mapping[str, Any], running: Running) -> tuple[bool, bool]:
-    """(usage chunk, usage on every chunk): --enable-force-include-usage means both, on every stream."""
-    if running.settings.enable_force_include_usage:
+    """(usage chunk, usage on every chunk): --enable-force-include-usage means both, on every stream; up to 0.16 it
+    means the first."""
+    forced = running.settings.enable_force_include_usage
+    if forced and running.traits.version >= V20:
         return True, True
     options: Any = values.get("stream_options") or {}
-    usage = bool(_member(options, "include_usage"))
+    usage = bool(_member(options, "include_usage")) or forced
     return usage, usage and bool(_member(options, "continuous_usage_stats"))
 
 

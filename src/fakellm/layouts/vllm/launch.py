@@ -178,6 +178,8 @@ def settings_of(launch: Launch, version: Version) -> Settings:
     settings = parse_launch(launch.options, launch.env, version)
     if launch.model is not None and not settings.served_names:
         settings = replace(settings, served_names=(launch.model,))
+    if launch.model_path is not None and settings.model is None:
+        settings = replace(settings, model=launch.model_path)
     named = any(word.partition("=")[0].lstrip("-").replace("_", "-") == "max-model-len" for word in launch.options)
     if launch.max_model_len is not None and not named:
         settings = replace(settings, max_model_len=launch.max_model_len)

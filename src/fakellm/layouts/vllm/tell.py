@@ -28,13 +28,21 @@ NEIGHBOURS = 4
 class ParsedView:
     """The parsers' view of one choice: parts of the whole text and parts of each step. Reasoning tokens are counted in
     whole answers and, after every step, in streams (they differ: rendering notes 6); None = not counted.
-    ``calls_begun``: a tool call was seen in the stream, whether or not anything of it was sent."""
+    ``calls_begun``: a tool call was seen in the stream, whether or not anything of it was sent. ``failed``: what the
+    server itself failed with when it read the whole text, ``broken``: at which step, and with what, in a stream."""
 
     whole: tuple[Part, ...]
     steps: tuple[tuple[Part, ...], ...]
     reasoning_tokens: int | None = None
     step_reasoning_tokens: tuple[int, ...] | None = None
     calls_begun: bool = False
+    failed: Exception | None = None
+    broken: tuple[int, Exception] | None = None
+
+    def extras(self) -> Mapping[str, Any]:
+        """What a renderer may want to know besides, by name."""
+        told = {"calls_begun": self.calls_begun, "failed": self.failed, "broken": self.broken}
+        return {name: value for name, value in told.items() if value}
 
 
 class Parser(Protocol):
@@ -171,7 +179,7 @@ def _told_choice(
         stop_reason=emitted.stop_reason,
         parts=None if view is None else view.whole,
         failure=emitted.failure,
-        extras={**generation.extras, "calls_begun": True} if view and view.calls_begun else generation.extras,
+        extras=generation.extras if view is None else {**generation.extras, **view.extras()},
     )
 
 

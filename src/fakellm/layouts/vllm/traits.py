@@ -38,6 +38,9 @@ class Traits:
     """Which refusals of the handler lack ``vary``: ``none``, ``plain`` (bare ValueErrors), ``all``."""
     crash_answers: bool = True
     """Unexpected exceptions are answered in the error shape; else as the text ``Internal Server Error``."""
+    handler_crash: str = "raised"
+    """What becomes of an unexpected exception in a handler: ``raised`` to the server (from 0.20.2), ``returned`` as an
+    error with status 200 (0.16), ``detailed`` = status 500 with its text (up to 0.12)."""
     cause_shown: bool = False
     """Refusals while the prompt is made end in the exception's cause: usually the word None."""
     sanitises: str = "paths"
@@ -81,6 +84,7 @@ def _table() -> dict[Version, Traits]:
         version=(0, 16, 0),
         bare_refusals="none",
         crash_answers=False,
+        handler_crash="returned",
         context_style="passed",
         late_engine_checks=False,
     )
@@ -88,6 +92,7 @@ def _table() -> dict[Version, Traits]:
         v16,
         version=(0, 12, 0),
         flaw_param="none",
+        handler_crash="detailed",
         typed_checks=False,
         cause_shown=True,
         model_param=None,

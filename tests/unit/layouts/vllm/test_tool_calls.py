@@ -256,9 +256,46 @@ class TestForced:
         assert expected == whole(version, HERMES, says, tool_choice="required")
         assert expected == stream(version, HERMES, says, tool_choice="required")
 
-    @pytest.mark.parametrize("version", VERSIONS[:4])
-    def test_required_without_a_list_is_nothing_up_to_0_20_2(self, version: str) -> None:
-        assert ("", []) == whole(version, HERMES, CALL, tool_choice="required")
+    def test_required_without_a_list_is_nothing_in_0_20_2(self) -> None:
+        assert ("", []) == whole("0.20.2", HERMES, CALL, tool_choice="required")
+
+    @pytest.mark.parametrize("version", VERSIONS[:3])
+    @pytest.mark.parametrize(
+        "says, place",
+        [
+            (
+                "[1",
+                "\n  Invalid JSON: EOF while parsing a list at line 1 column 2 [type=json_invalid, input_value='[1'",
+            ),
+            ('[{"parameters": {}}]', "\n0.name\n  Field required [type=missing, input_value={'parameters': {}}"),
+        ],
+    )
+    def test_required_without_a_list_of_calls_is_refused_up_to_0_16(self, version: str, says: str, place: str) -> None:
+        refused = told(server(version, *HERMES, says=says), chat(tools=[ADD], tool_choice="required"), 400)
+
+        head = "1 validation error for list[function-wrap[__log_extra_fields__()]]"
+        assert refused["error"]["message"].startswith(head + place)
+        assert "BadRequestError" == refused["error"]["type"]
+
+    @pytest.mark.parametrize(
+        "version, status, kind", [("0.12.0", 500, "Internal Server Error"), ("0.16.0", 200, "InternalServerError")]
+    )
+    def test_required_with_an_empty_list_is_too_much_for_0_12_and_0_16(
+        self, version: str, status: int, kind: str
+    ) -> None:
+        failed = told(server(version, *HERMES, says="[]"), chat(tools=[ADD], tool_choice="required"), status)
+
+        assert {"message": "", "type": kind, "param": None, "code": 500} == failed["error"]
+
+    @pytest.mark.parametrize(
+        "version, status", [("0.10.2", 400), ("0.12.0", 500), ("0.16.0", 200), ("0.20.2", 500), ("0.24.0", 200)]
+    )
+    def test_a_named_function_needs_content_up_to_0_20_2(self, version: str, status: int) -> None:
+        answered = told(
+            server(version, *R1, *HERMES, says="all of it thought"), chat(tools=[ADD], tool_choice=NAMED), status
+        )
+
+        assert ("error" in answered) == (version != "0.24.0")
 
     @pytest.mark.parametrize("version", VERSIONS[4:])
     @pytest.mark.parametrize("length", [1, 3])

@@ -16,11 +16,13 @@ from ..bodies import EVENT_HEADERS, json_answer
 from ..chat_api import make_prompt
 from ..chat_stream import ChatStream
 from ..chat_whole import ChatBody
+from ..failures import chat_failure, failure_of, messages_failure
 from ..frames import answer_facts
 from ..hear import request_id, sampling
 from ..parsing import asked_of, seen_prompt, shows_specials
 from ..route import Route
 from ..validate import Parsed, Refusal, check_context, engine_checks, read, refused_conversation
+from ..validate.flaws import Crash
 from .answer import Converter, UnusableInput, error_value, whole
 from .inputs import UnknownTool, chat_values
 from .old_stream import OldConverter
@@ -136,6 +138,11 @@ def render(told: Told, ask: Ask, running: Running, context: Context) -> Renderin
     if ask.stream:
         chunks = ChatStream(told, ask, facts).render().messages
         return _converted(list(chunks), rules, signature, facts.headers)
+    failed = failure_of(told)
+    if isinstance(failed, Crash):
+        return messages_failure(failed)
+    if failed is not None:
+        return translated(chat_failure(failed, running.traits))
     answered = ChatBody(told, ask, facts).render()
     if answered.status != 200:
         return translated(answered)

@@ -14,6 +14,7 @@ from ....tokenizer import Tokenizer
 from ....told import Part
 from ..launch import Settings
 from ..tell import ParsedView
+from ..validate.flaws import Crash, Objection
 from .choose import (
     Asked,
     asked_of,
@@ -66,16 +67,23 @@ class VllmParser:
         reasoning, _ = self._fresh()
         counted = reasoning.count(ids) if self.rules.counts != "no" and reasoning is not None else None
         deltas, counts, begun = self._played(choice, index)
+        whole: tuple[Part, ...] = ()
+        failed: Exception | None = None
+        try:
+            whole = self.read(choice.text)
+        except (Objection, Crash) as failure:
+            failed = failure
         return ParsedView(
-            whole=self.read(choice.text),
+            whole=whole,
             steps=tuple(to_parts(delta) for delta in deltas),
             reasoning_tokens=counted,
             step_reasoning_tokens=tuple(counts) if counted is not None else None,
             calls_begun=begun,
+            failed=failed,
         )
 
     def read(self, text: str) -> tuple[Part, ...]:
-        """The parts of a whole text."""
+        """The parts of a whole text; raises Objection or Crash where the server fails on it."""
         reasoning, tools = self._fresh()
         forced_json, grammar = not self.strict, all(self._grammar)
         whole = read_whole(text, self.asked, self.rules, reasoning, tools, forced_json=forced_json, grammar=grammar)

@@ -12,9 +12,19 @@ import re
 from dataclasses import dataclass
 from typing import Any, cast
 
+from pydantic_core import from_json
+
 from ...partial_json import NotJson, read_partial
+from ..validate.containers import ListOf
+from ..validate.flaws import Flaw, Objection
+from ..validate.parts import MAYBE_OBJECT, MAYBE_TEXT, TEXT, WRAPPED, model
+from ..validate.records import REQUIRED, Field
+from ..validate.spelling import printed_flaws
 from .deltas import Call, Delta
 
+_DEFINITIONS = ListOf(
+    model(Field("name", TEXT, REQUIRED), Field("description", MAYBE_TEXT), Field("parameters", MAYBE_OBJECT))
+)
 _PARAMETERS = re.compile(r'.*"parameters":\s*(.*)', re.DOTALL)
 
 
@@ -34,6 +44,20 @@ def required_calls(text: str) -> list[tuple[str, str]]:
             return []
         calls.append((name, json.dumps(parameters, ensure_ascii=False)))
     return calls
+
+
+def checked_calls(text: str) -> list[tuple[str, str]]:
+    """The same up to 0.16, which refuses what is not such an array; raises Objection in pydantic's words."""
+    flaws: list[Flaw] = []
+    try:
+        read: Any = from_json(text)
+    except ValueError as bad:
+        flaws.append(Flaw("json_invalid", (), f"Invalid JSON: {bad}", text))
+    else:
+        _DEFINITIONS.check(read, (), flaws)
+    if flaws:
+        raise Objection(printed_flaws(f"list[{WRAPPED}]", flaws), plain=True)
+    return required_calls(text)
 
 
 class Named:

@@ -57,6 +57,12 @@ class ParserRules:
     some), ``always`` (from 0.28: the member is null on every delta)."""
     named_empty: bool = True
     """A named function without any content is no call (from 0.28); before, a call without arguments, or a failure."""
+    named_none: str = "kept"
+    """A named function whose answer has no content (all of it is reasoning): ``kept`` as a call without arguments or
+    none (from 0.24), ``asserted`` = the server fails (0.12 to 0.20.2), ``validated`` = it is refused (0.10.2)."""
+    required_fails: str = "never"
+    """``required`` with JSON that is no list of calls: ``never`` (from 0.20.2: no calls), ``invalid`` = it is refused
+    (0.10.2), ``empty`` = and the server fails on an empty list (0.12 and 0.16)."""
     rest_with_nulls: bool = False
     """Arguments that the last step had to add come with a null id, type and name (0.16 and 0.20.2)."""
     counts: str = "stream"
@@ -86,11 +92,27 @@ RULES_0_24 = replace(
     counts="marks",
 )
 RULES_0_20_2 = replace(
-    RULES_0_24, flow="parser", qwen3="opened", strict_tools=False, hides_reasoning="never", rest_with_nulls=True
+    RULES_0_24,
+    flow="parser",
+    qwen3="opened",
+    strict_tools=False,
+    hides_reasoning="never",
+    rest_with_nulls=True,
+    named_none="asserted",
 )
-RULES_0_16 = replace(RULES_0_20_2, flow="serving", old_hermes=True, qwen3="marks", counts="no", coder_bursts=False)
+RULES_0_16 = replace(
+    RULES_0_20_2,
+    flow="serving",
+    old_hermes=True,
+    qwen3="marks",
+    counts="no",
+    coder_bursts=False,
+    required_fails="empty",
+)
 RULES_0_12 = replace(RULES_0_16, next_step=True, any_close=True, rest_with_nulls=False)
-RULES_0_10_2 = replace(RULES_0_12, exact_hermes=False, hermes_shows_specials=False)
+RULES_0_10_2 = replace(
+    RULES_0_12, exact_hermes=False, hermes_shows_specials=False, named_none="validated", required_fails="invalid"
+)
 
 RULES: dict[str, ParserRules] = {
     "0.10.2": RULES_0_10_2,

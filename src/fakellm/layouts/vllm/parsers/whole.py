@@ -1,13 +1,16 @@
 """Parsing a whole answer: first the reasoning, then tool calls in what is left. Per version, no streams.
 
+Where the server fails on what the engine said, Objection or Crash is raised.
 Source: ``_parse_tool_calls_from_content`` up to 0.20.2, ``DelegatingParser.parse`` from 0.24.
 """
 
 from __future__ import annotations
 
+from ..validate.flaws import Crash, Flaw, Objection
+from ..validate.spelling import printed_flaws
 from .choose import Asked
 from .deltas import Whole
-from .forced import required_calls
+from .forced import checked_calls, required_calls
 from .rules import ParserRules
 from .stream import ReasoningParser, ToolParser
 
@@ -31,9 +34,11 @@ def read_whole(
     if asked.choice == "named" and forced_json:
         if rules.named_empty and not (content or "").strip():
             return Whole(thought, None)
+        if content is None and rules.named_none != "kept":
+            raise _without_content(rules)
         return Whole(thought, None, () if content is None else ((asked.name, content),))
     if asked.choice == "required" and forced_json:
-        return Whole(thought, None, required_calls(content or ""))
+        return Whole(thought, None, _required(content, rules))
     if tools is None or asked.choice == "none":
         if tools is not None and grammar and rules.leaves_out_calls:
             return Whole(thought, tools.whole(content or "")[1])
@@ -47,3 +52,22 @@ def read_whole(
     if grammar and rules.drops_incomplete:
         return Whole(thought, rest or None)
     return Whole(thought, content)
+
+
+def _without_content(rules: ParserRules) -> Objection | Crash:
+    """All of the answer was reasoning, so a named function gets null for its arguments."""
+    if rules.named_none == "asserted":
+        return Crash("AssertionError", "")
+    flaw = Flaw("string_type", ("arguments",), "Input should be a valid string", None)
+    return Objection(printed_flaws("FunctionCall", [flaw]), plain=True)
+
+
+def _required(content: str | None, rules: ParserRules) -> list[tuple[str, str]]:
+    if rules.required_fails == "never":
+        return required_calls(content or "")
+    if content is None:
+        raise Crash("AssertionError", "")
+    calls = checked_calls(content)
+    if not calls and rules.required_fails == "empty":
+        raise Crash("AssertionError", "")
+    return calls

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from ....ask import Ask, Prompt, Request, Wants
 from ....errors import TokenizerError
@@ -13,14 +13,18 @@ from ....told import Told, ToldPrompt, Usage
 from ...base import Context
 from ..api import Api, Running
 from ..bodies import ENGINE_FAILURE, error_value, json_answer
+from ..failures import failure_of, responses_failure
 from ..frame import AnswerFacts
 from ..frames import answer_facts
 from ..hear import refused, sampling
+from ..parsers import Asked
+from ..parsers.choose import tool_parser_name
 from ..parsing import asked_of, parser_of, seen_prompt, shows_specials
 from ..prompts import chat_prompt
 from ..validate import Parsed, Refusal, check_context, engine_checks, read, refusals
 from .body import Answer
 from .echo import with_extras
+from .forced import MissingTool, forced_text
 from .inputs import UnknownItem, conversation, goes_on, shown_tools
 from .rules import RESPONSE_RULES, ResponseRules
 from .store import Stored, keep, stored
@@ -55,16 +59,27 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
     room = check_context("responses", running.traits, running.settings, prompt.token_ids, limit, values=values)
     if isinstance(room, Refusal):
         return refused(room, "responses", bool(values.get("stream")))
-    ask = _ask(request, parsed, prompt, messages, room, running)
+    try:
+        ask = _ask(request, parsed, prompt, messages, room, running)
+    except MissingTool as problem:
+        return json_answer(error_value(str(problem), "BadRequestError", None, 400), status=400)
     objection = engine_checks(
         "responses", parsed, (prompt,), running.traits, running.settings, vocab_size=running.tokenizer.vocab_size
     )
     if objection is None:
-        return ask
+        return cut_off(None) if _breaks(ask, running) else ask
     if not objection.late:
         return objection.rendering()
     nothing = Told((ToldPrompt(None),), (), Usage(None, None))
     return cut_off(_answer(nothing, ask, running, context))
+
+
+def _breaks(ask: Ask, running: Running) -> bool:
+    """Does the stream end before it begins?"""
+    text: Mapping[str, Any] = ask.options["echo"]["text"] or {}
+    form: Any = text.get("format")
+    schema = isinstance(form, Mapping) and cast("Mapping[str, Any]", form).get("type") == "json_schema"
+    return ask.stream and schema and RESPONSE_RULES[running.shape.version].schema_breaks
 
 
 def _prompt(values: Mapping[str, Any], messages: Sequence[Any], running: Running) -> Prompt:
@@ -123,9 +138,17 @@ def _ask(request: Request, parsed: Parsed, prompt: Prompt, messages: Sequence[An
             "counts_whole": not rules.counts_stream,
             "store": bool(values.get("store")) and running.settings.responses_store,
             "stream_interval": running.settings.stream_interval or 1,
-            "echo": {**_echoed(parsed, rules), **_sampled(values, running)},
+            "echo": {**_echoed(parsed, rules), **_forced(parsing, values, rules, running), **_sampled(values, running)},
         },
     )
+
+
+def _forced(parsing: Asked, values: Mapping[str, Any], rules: ResponseRules, running: Running) -> dict[str, Any]:
+    """The text configuration that a forced tool choice brings; raises MissingTool."""
+    if not rules.shows_forced or not tool_parser_name(running.settings):
+        return {}
+    text = forced_text(parsing, values.get("tools") or (), description=rules.forced_description)
+    return {} if text is None else {"text": text}
 
 
 def _echoed(parsed: Parsed, rules: ResponseRules) -> dict[str, Any]:
@@ -174,6 +197,9 @@ def _answer(told: Told, ask: Ask, running: Running, context: Context) -> Answer:
 
 def render(told: Told, ask: Ask, running: Running, context: Context) -> Rendering:
     """The response, its stream, or the queued body of one in the background."""
+    broken = failure_of(told)
+    if broken is not None and not ask.stream:
+        return responses_failure(broken, running.traits)
     answer = _answer(told, ask, running, context)
     if ask.stream:
         rendering, final = stream(answer)

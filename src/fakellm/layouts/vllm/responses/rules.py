@@ -61,6 +61,12 @@ class ResponseRules:
     """--return-tokens-as-token-ids counts (from 0.16)."""
     parallel_default: bool = True
     """A parallel_tool_calls that is null is shown as true (from 0.28); before, it is refused."""
+    shows_forced: bool = False
+    """A forced tool choice shows as the schema it became (0.12 to 0.20.2)."""
+    forced_description: str | None = None
+    """The description of that schema (0.12 and 0.16)."""
+    schema_breaks: bool = False
+    """A stream whose text has a JSON schema ends before its first event (0.16)."""
     raw_strings: bool = False
     """The raw messages of a stream are JSON in strings, one of every step (0.16)."""
 
@@ -82,7 +88,7 @@ RULES_0_28 = replace(
     custom_tools=False,
 )
 RULES_0_24 = replace(RULES_0_28, transfer=False, parallel_default=False)
-RULES_0_20_2 = replace(RULES_0_24, stream="single")
+RULES_0_20_2 = replace(RULES_0_24, stream="single", shows_forced=True)
 RULES_0_16 = replace(
     RULES_0_20_2,
     stream="flat",
@@ -90,6 +96,8 @@ RULES_0_16 = replace(
     penalties=False,
     dashed_ids=True,
     reasoning_part="content_part",
+    forced_description="Response format for tool calling",
+    schema_breaks=True,
     raw_strings=True,
 )
 RULES_0_12 = replace(
@@ -102,7 +110,7 @@ RULES_0_12 = replace(
     call_ids="call_",
     as_ids=False,
 )
-RULES_0_10_2 = replace(RULES_0_12, turns=False, sdk_bodies=True)
+RULES_0_10_2 = replace(RULES_0_12, turns=False, sdk_bodies=True, shows_forced=False)
 
 RESPONSE_RULES: dict[str, ResponseRules] = {
     "0.10.2": RULES_0_10_2,

@@ -25,8 +25,10 @@ def opening(answer: Answer) -> Events:
     return events
 
 
-def cut_off(answer: Answer) -> Rendering:
-    """The stream of a request that the engine's front end refuses."""
+def cut_off(answer: Answer | None) -> Rendering:
+    """The stream of a request that the engine's front end refuses; None: it ends before its first event."""
+    if answer is None:
+        return Rendering(200, EVENT_HEADERS, (), stream=True, cut=True)
     return _rendering(answer, opening(answer).messages, cut=True)
 
 
@@ -39,7 +41,8 @@ def stream(answer: Answer) -> tuple[Rendering, dict[str, Any] | None]:
         return _rendering(answer, events.messages, cut=True), None
     rules = answer.rules
     refused = rules.last_only and answer.ask.options["response_messages"]
-    if answer.choice.failure is not None or rules.sdk_bodies or refused:
+    broken = rules.reads_again and answer.choice.extras.get("failed") is not None
+    if answer.choice.failure is not None or rules.sdk_bodies or refused or broken:
         return _rendering(answer, events.messages, cut=True), None
     final = answer.finished(output, streamed=True)
     events.add("response.completed", kind="finish", response=final)

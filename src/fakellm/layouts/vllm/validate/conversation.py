@@ -14,9 +14,9 @@ from ..launch import Settings
 from ..options import V12, V16, V20, V24, V28, V32
 from ..traits import Traits
 from .checks import Rules, as_list, as_object
-from .flaws import Objection, Refusal
+from .flaws import Crash, Objection, Refusal
 from .handler import prompt_objection
-from .lazy import check_parts
+from .lazy import check_parts, walk_calls
 from .spelling import spell_for
 
 TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal", "thinking"})
@@ -38,6 +38,7 @@ def check_conversation(values: Mapping[str, Any], rules: Rules) -> None:
         return
     for message in map(as_object, as_list(values.get("messages"))):
         check_parts(message, rules)
+        walk_calls(message, rules)
     check_made(values, rules)
 
 
@@ -111,6 +112,8 @@ def _check_call(given: Any, rules: Rules) -> None:
         if call.get("type", "function") != "function" or not isinstance(function, dict):
             text = "chat completions only support assistant tool_calls of type 'function'."
             raise Objection(text, "tool_calls")
+    elif "function" not in call:
+        raise Crash("KeyError", "'function'")
     arguments = as_object(function).get("arguments")
     if rules.version >= V32 or not isinstance(arguments, str) or (not arguments and rules.version >= V12):
         return

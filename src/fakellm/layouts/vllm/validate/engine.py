@@ -15,10 +15,10 @@ from ..options import V12, V16, V20, V24, V28, V32
 from ..traits import Traits
 from .checks import Rules, as_object
 from .constraints import check_constraints
-from .flaws import Objection, Refusal
+from .flaws import Flaw, Objection, Refusal
 from .read import Parsed
 from .sampling import GREEDY_BELOW, MAX_I64, TOKENS_IN, Params, check_sampling, params_of
-from .spelling import spell_for, spell_objection, visit
+from .spelling import printed_flaws, spell_for, spell_objection
 
 MAX_LOGPROB_TOKEN_IDS = 128
 
@@ -69,11 +69,8 @@ def _after_the_engine(api: str, parsed: Parsed, rules: Rules) -> Refusal | None:
         nulls = [name for name in nulls if name != "parallel_tool_calls"]
     if not nulls:
         return None
-    lines = [f"{len(nulls)} validation error{'' if len(nulls) == 1 else 's'} for ResponsesResponse"]
-    for name in nulls:
-        message, kind = _NEVER_NULL[name]
-        lines += [name, f"  {message} [type={kind}, input_value=None, input_type=NoneType]", visit(kind)]
-    return spell_objection(Objection("\n".join(lines), plain=True), rules.traits)
+    flaws = [Flaw(kind, (name,), message, None) for name in nulls for message, kind in (_NEVER_NULL[name],)]
+    return spell_objection(Objection(printed_flaws("ResponsesResponse", flaws), plain=True), rules.traits)
 
 
 _FLAG = ("Input should be a valid boolean", "bool_type")

@@ -8,18 +8,20 @@ no HTTP.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
-from ..options import V12, V28
+from ..options import V12, V20, V28
 from .checks import Rules, as_list, as_object
 from .containers import Union
 from .content_parts import content_part
-from .flaws import Flaw, FlawedBody, Objection
+from .flaws import FlawedBody, Objection
+from .handler import prompt_objection
 from .kinds import Flaws
 from .parts import TEXT
 from .records import REQUIRED, Field, Record
 from .sdk_shapes import shapes
-from .spelling import visit
+from .spelling import printed_flaws
 
 _TEXT, _IMAGE, _AUDIO, _FILE, _REFUSAL = shapes(
     """
@@ -72,13 +74,30 @@ def check_calls(sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rules
     if rules.version < V28:
         return
     for message in map(as_object, as_list(values.get("messages"))):
-        if message.get("role") != "assistant":
-            continue
+        flaws = _call_flaws(message)
+        if flaws:
+            raise FlawedBody([replace(flaw, path=("body", *flaw.path)) for flaw in flaws])
+
+
+def walk_calls(message: Mapping[str, Any], rules: Rules) -> None:
+    """Up to 0.24 they are walked over when the prompt is made; what is wrong then is reported as a flaw of the body
+    (0.20.2 and 0.24), or in pydantic's own words."""
+    flaws = _call_flaws(message) if rules.version < V28 else []
+    if flaws and rules.version >= V20:
+        raise FlawedBody([replace(flaw, path=("body", *flaw.path)) for flaw in flaws])
+    if flaws:
+        raise prompt_objection(printed_flaws("ValidatorIterator", flaws), rules)
+
+
+def _call_flaws(message: Mapping[str, Any]) -> Flaws:
+    """The flaws of a message's first call that has some."""
+    if message.get("role") == "assistant":
         for place, call in enumerate(as_list(message.get("tool_calls"))):
             flaws: Flaws = []
-            _CALLS.check(call, ("body", place), flaws)
+            _CALLS.check(call, (place,), flaws)
             if flaws:
-                raise FlawedBody(flaws)
+                return flaws
+    return []
 
 
 def check_parts(message: Mapping[str, Any], rules: Rules) -> None:
@@ -115,16 +134,6 @@ def _members(part: Any, shaped: Sequence[Any]) -> int:
 
 def _iterator_error(flaws: Flaws, *, alone: bool) -> str:
     """What pydantic says of an item that is walked over. ``alone``: there was but one shape, which is not named."""
-    lines = [f"{len(flaws)} validation error{'' if len(flaws) == 1 else 's'} for ValidatorIterator"]
-    for flaw in flaws:
-        path = (flaw.path[0], *flaw.path[2:]) if alone else flaw.path
-        lines.append(".".join(str(step) for step in path))
-        lines.append(f"  {flaw.message} [type={flaw.kind}, {_given(flaw)}]")
-        lines.append(visit(flaw.kind))
-    return "\n".join(lines)
-
-
-def _given(flaw: Flaw) -> str:
-    shown = repr(flaw.given)
-    short = shown if len(shown) <= 50 else f"{shown[:25]}...{shown[-24:]}"
-    return f"input_value={short}, input_type={type(flaw.given).__name__}"
+    if alone:
+        flaws = [replace(flaw, path=(flaw.path[0], *flaw.path[2:])) for flaw in flaws]
+    return printed_flaws("ValidatorIterator", flaws)

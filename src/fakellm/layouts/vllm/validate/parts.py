@@ -46,7 +46,7 @@ def model(*fields: Field) -> Record:
 
 def stream_options(version: Version) -> Kind:
     return model(
-        Field("include_usage", MAYBE_FLAG, version < V24),
+        Field("include_usage", MAYBE_FLAG, version < V20),
         Field("continuous_usage_stats", MAYBE_FLAG, False),
     )
 

@@ -20,7 +20,16 @@ from .checks import Rules
 from .flaws import Crash, Flaw, FlawedBody, Objection, Refusal
 from .places import place_of
 from .records import Branches, Record
-from .spelling import check_as_flaw, error_body, spell_crash, spell_flaws, spell_for, spell_note, spell_objection
+from .spelling import (
+    check_as_flaw,
+    error_body,
+    spell_crash,
+    spell_flaws,
+    spell_for,
+    spell_handler_crash,
+    spell_note,
+    spell_objection,
+)
 
 NOT_JSON = "Unsupported Media Type: Only 'application/json' is allowed"
 _MISSING = object()
@@ -76,6 +85,8 @@ def _read(api: str, reader: ApiReader, request: Request, rules: Rules) -> Parsed
             check(parsed.values, rules)
     except Objection as objection:
         raise Refused(spell_for(api, objection, rules.traits)) from None
+    except Crash as crash:
+        raise Refused(spell_handler_crash(crash, rules.traits)) from None
     return parsed
 
 

@@ -8,7 +8,7 @@ field and no API.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ REPORTED_FLAWS = 10
 INPUT_CHARACTERS = 200
 FLAW_CHARACTERS = 1000
 CUT = "...[truncated]"
+PRINTED_CHARACTERS = 50
 
 _BRACKETED = re.compile(r"[\[\]{}()]")
 _INNER_NAMES = frozenset(
@@ -94,6 +95,19 @@ def visit(kind: str) -> str:
     return f"    For further information visit https://errors.pydantic.dev/{PYDANTIC}/v/{kind}"
 
 
+def printed_flaws(title: str, flaws: Sequence[Flaw]) -> str:
+    """An error as pydantic prints it itself; ``title``: what was validated. A flaw of the whole has no place."""
+    lines = [f"{len(flaws)} validation error{'' if len(flaws) == 1 else 's'} for {title}"]
+    for flaw in flaws:
+        if flaw.path:
+            lines.append(".".join(str(step) for step in flaw.path))
+        shown = repr(flaw.given)
+        short = shown if len(shown) <= PRINTED_CHARACTERS else f"{shown[:25]}...{shown[-24:]}"
+        given = f"input_value={short}, input_type={type(flaw.given).__name__}"
+        lines += [f"  {flaw.message} [type={flaw.kind}, {given}]", visit(flaw.kind)]
+    return "\n".join(lines)
+
+
 def sanitised(message: str, traits: Traits) -> str:
     """The message without what the version cuts out: memory addresses, frames, file paths."""
     if traits.sanitises == "nothing":
@@ -156,6 +170,28 @@ def spell_crash(crash: Crash, traits: Traits) -> Refusal:
     status, kind = (400, "BadRequestError") if client else (500, "InternalServerError")
     headers = BARE_HEADERS if not client or traits.bare_refusals != "none" else JSON_HEADERS
     return Refusal(status, error_body(crash.message, kind, None, status, traits), headers)
+
+
+CLIENTS = frozenset({"TypeError", "ValueError", "OverflowError", "RuntimeError", "NotImplementedError"})
+"""Exceptions that count as the client's fault, where a handler makes an answer of them."""
+
+
+def failure_body(failed: Objection | Crash, traits: Traits) -> dict[str, Any]:
+    """The error object that a handler makes of an exception, from 0.16."""
+    if isinstance(failed, Objection):
+        return error_body(objection_text(failed, typed=traits.typed_checks), failed.kind, failed.param, 400, traits)
+    if failed.kind in CLIENTS:
+        return error_body(failed.message, "BadRequestError", None, 400, traits)
+    return error_body(failed.message, "InternalServerError", None, 500, traits)
+
+
+def spell_handler_crash(crash: Crash, traits: Traits) -> Refusal:
+    """The answer to an exception that a handler did not expect."""
+    if traits.handler_crash == "returned":
+        return Refusal(200, failure_body(crash, traits))
+    if traits.handler_crash == "detailed":
+        return Refusal(500, error_body(crash.message, "Internal Server Error", None, 500, traits))
+    return spell_crash(crash, traits)
 
 
 def check_as_flaw(objection: Objection, given: Any, path: Path, *, typed: bool) -> Flaw:
