@@ -1,22 +1,24 @@
 """``python -m golden_sglang VERSION``: ask the made-up requests of ``probes/`` of a real SGLang, and judge the fake.
 
-Exit code 0 when the fake answers every one of them as SGLang did, 1 when something differs, 4 when it could not be done.
+Exit code 0 when the fake answers every one as SGLang did, 1 when something differs, 4 when it could not be done.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import click
 from golden_vllm import folder
-from golden_vllm.capture import Captor
+from golden_vllm.capture import Captor, NoAnswer
 from golden_vllm.environment import Environment
 from golden_vllm.installing import Say
 from golden_vllm.running import Kind, RealServer
-from golden_vllm.wanted import Plan
+from golden_vllm.wanted import Plan, Wanted
 
 from fakellm.errors import FakellmError
 from fakellm.fidelity.library import Library
@@ -76,21 +78,46 @@ def _captured(plan: Plan, masks: Masks, version: str, installed: Environment, as
     """Start the server of a plan, ask everything, and write the folder."""
     requests = [one for one in plan.requests if asking is None or fnmatchcase(one.name, asking)]
     _say(f"{plan.name}: {len(requests)} requests; the server starts")
-    server = RealServer(
-        environment=installed,
-        folder=HOME / "run" / plan.name,
-        model=plan.tokenizer,
-        model_name=plan.server.model_path or "tinymodel",
-        options=plan.server.launch,
-        env=dict(plan.server.env),
-        kind=SGLANG,
-        say=_say,
-    )
-    with server:
-        captor = Captor(server.port, server.play, server.journal, load(plan.tokenizer), masks)
-        for wanted in requests:
-            captor.capture(wanted)
+    captor: Captor | None = None
+    while requests:
+        server = RealServer(
+            environment=installed,
+            folder=HOME / "run" / plan.name,
+            model=plan.tokenizer,
+            model_name=plan.server.model_path or "tinymodel",
+            options=plan.server.launch,
+            env=dict(plan.server.env),
+            kind=SGLANG,
+            say=_say,
+        )
+        with server:
+            captor = _asked(server, requests, installed, captor or Captor(0, None, Path(), load(plan.tokenizer), masks))
+    if captor is None:
+        raise click.UsageError(f"{plan.name}: nothing to ask")
     return folder.write(HOME / "golden", plan, version, captor, scripted=True)
+
+
+def _asked(server: RealServer, requests: list[Wanted], installed: Environment, earlier: Captor) -> Captor:
+    """Ask until all is answered or the server is gone; what has been asked is taken off the list."""
+    captor = replace(earlier, port=server.port, play=server.play, journal=server.journal, _read=0)
+    while requests:
+        wanted = requests.pop(0)
+        try:
+            captor.capture(wanted)
+        except NoAnswer as broken:
+            _say(f"left out, the server starts anew: {broken}")
+            break
+        _neutral(captor.exchanges[wanted.name]["response"], installed)
+    return captor
+
+
+def _neutral(response: dict[str, Any], installed: Environment) -> None:
+    """Without this machine's folders, and without the order of a set that differs from start to start."""
+    for path in installed.paths:
+        response["body"] = response["body"].replace(str(path), "/site-packages")
+    headers = response["headers"]
+    if "allow" in headers:
+        headers["allow"] = ", ".join(sorted(headers["allow"].split(", ")))
 
 
 _say: Say = lambda text: click.echo(f"golden-sglang: {text}", err=True)  # noqa: E731

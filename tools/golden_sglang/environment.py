@@ -17,8 +17,8 @@ from golden_vllm.installing import InstallError, Say, install
 from packaging.requirements import Requirement
 
 NEEDS = (
-    "about 3 GB of disk, 4 GB of memory and 5 minutes on a good line (torch and 80 packages are fetched once); a capture "
-    "afterwards takes some minutes on two cores. Linux on x86_64, Python 3.11 or 3.12."
+    "about 3 GB of disk, 4 GB of memory and 5 minutes on a good line (torch and 80 packages are fetched once); a "
+    "capture afterwards takes some minutes on two cores. Linux on x86_64, Python 3.11 or 3.12."
 )
 
 FOREIGN = (
@@ -67,5 +67,6 @@ def requirements(site: Path) -> list[str]:
     return [
         str(one)
         for one in found
-        if (one.marker is None or one.marker.evaluate({"extra": ""})) and not one.name.lower().startswith(tuple(FOREIGN))
+        if (one.marker is None or one.marker.evaluate({"extra": ""}))
+        and not one.name.lower().startswith(tuple(FOREIGN))
     ]

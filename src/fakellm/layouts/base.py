@@ -174,7 +174,8 @@ class Layout:
     ``evidence``: captured | source | documents: how it is known. ``options``: the launch options that the vendor knows
     (name -> does it change the wire), for "did you mean". ``start`` makes a station and raises LayoutError for unknown
     or unusable options. ``error_body``: the vendor's own spelling of an error (status, message, kind) -> JSON value,
-    for faults that need one.
+    for faults that need one. ``routes``: the paths it answers; ``left_out``: those that the real server has besides,
+    with the reason why not here (both empty where nobody has compared them).
     """
 
     name: str
@@ -185,3 +186,5 @@ class Layout:
     start: Callable[[Launch], Station]
     error_body: Callable[[int, str, str], Any]
     notes: str = ""
+    routes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])

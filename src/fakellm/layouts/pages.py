@@ -55,7 +55,17 @@ def page(layout: Layout) -> str:
         lines += [f"Notes: {layout.notes.rstrip('.')}.", ""]
     for key in sorted(layout.accessors):
         lines += [f"### {_title(key)}", "", *table(layout.accessors[key]), ""]
+    if layout.routes:
+        lines += ["### Routes", "", *_routes(layout), ""]
     return "\n".join(lines)
+
+
+def _routes(layout: Layout) -> Iterator[str]:
+    """Every path that is answered, and those that the real server has besides."""
+    yield f"Answered: {', '.join(f'`{path}`' for path in layout.routes)}."
+    if layout.left_out:
+        yield from ("", "Not answered (404), though the real server has it:", "")
+        yield from (f"- `{path}`: {why}" for path, why in sorted(layout.left_out.items()))
 
 
 def vendor_page(layouts: Sequence[Layout]) -> str:
@@ -128,6 +138,12 @@ def changes(older: Layout, newer: Layout) -> list[str]:
             found.append(f"- {_short(key)}: gone")
         else:
             found += list(_differences(key, older.accessors[key], newer.accessors[key]))
+    for word, paths in (
+        ("new", set(newer.routes) - set(older.routes)),
+        ("gone", set(older.routes) - set(newer.routes)),
+    ):
+        if paths:
+            found.append(f"- routes {word}: {', '.join(f'`{path}`' for path in sorted(paths))}")
     return found or ["- places and flags stay the same"]
 
 

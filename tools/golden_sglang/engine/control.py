@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+LOADS: dict[str, Any] = {
+    **dict.fromkeys(("dp_rank", "timestamp", "num_running_reqs", "num_waiting_reqs", "num_used_tokens"), 0),
+    **dict.fromkeys(("token_usage", "gen_throughput", "cache_hit_rate", "utilization"), 0.0),
+    "max_total_num_tokens": 100_000,
+    "max_running_requests": 2048,
+}
+"""An idle scheduler's load."""
+
 ANSWERS: dict[str, tuple[str, dict[str, Any]]] = {
     "FlushCacheReqInput": ("FlushCacheReqOutput", {"success": True}),
     "ClearHiCacheReqInput": ("ClearHiCacheReqOutput", {"success": False}),
@@ -28,14 +36,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any]]] = {
         "UpdateWeightsFromIPCReqOutput",
         {"success": True, "message": "IPC weight update completed successfully"},
     ),
-    "InitWeightsSendGroupForRemoteInstanceReqInput": (
-        "InitWeightsSendGroupForRemoteInstanceReqOutput",
-        {"success": True, "message": "Succeeded to init group through 127.0.0.1:1 group."},
-    ),
-    "SendWeightsToRemoteInstanceReqInput": (
-        "SendWeightsToRemoteInstanceReqOutput",
-        {"success": True, "message": "Succeeded to send weights through 127.0.0.1:1 group."},
-    ),
     "BeginWeightUpdateReqInput": ("BeginWeightUpdateReqOutput", {"success": True, "message": "Success"}),
     "EndWeightUpdateReqInput": ("EndWeightUpdateReqOutput", {"success": True, "message": "Success"}),
     "UpdateWeightVersionReqInput": ("UpdateWeightVersionReqOutput", {}),
@@ -55,9 +55,24 @@ ANSWERS: dict[str, tuple[str, dict[str, Any]]] = {
     "ListExternalCorporaReqInput": ("ListExternalCorporaReqOutput", {"success": False}),
     "LoadLoRAAdapterReqInput": ("LoRAUpdateOutput", {"success": True, "loaded_adapters": {}}),
     "UnloadLoRAAdapterReqInput": ("LoRAUpdateOutput", {"success": True, "loaded_adapters": {}}),
+    "GetLoadsReqInput": ("GetLoadsReqOutput", LOADS),
     "GetLoadReqInput": ("GetLoadReqOutput", {"dp_rank": 0, "num_reqs": 0, "num_waiting_reqs": 0, "num_tokens": 0}),
 }
 """Message -> (answer's type, its members); members that a version does not know are left out."""
+
+THROUGH = {
+    "InitWeightsSendGroupForRemoteInstanceReqInput": (
+        "InitWeightsSendGroupForRemoteInstanceReqOutput",
+        "Succeeded to init group",
+        "",
+    ),
+    "SendWeightsToRemoteInstanceReqInput": (
+        "SendWeightsToRemoteInstanceReqOutput",
+        "Succeeded to send weights",
+        "group_name",
+    ),
+}
+"""Those that tell the address: message -> (answer's type, beginning, the member that ends it)."""
 
 
 def answer(io: Any, message: Any) -> Any:
@@ -65,9 +80,16 @@ def answer(io: Any, message: Any) -> Any:
     name = type(message).__name__
     if name == "OpenSessionReqInput":
         return io.OpenSessionReqOutput(session_id=message.session_id, success=True)
+    if name in THROUGH:
+        through = (
+            f"{message.master_address}:{message.ports.split(',')[0]} {getattr(message, THROUGH[name][2], 'group')}"
+        )
+        return getattr(io, THROUGH[name][0])(success=True, message=f"{THROUGH[name][1]} through {through}.")
     if name not in ANSWERS:
         return None
     kind, members = ANSWERS[name]
-    made: Any = getattr(io, kind)
+    made: Any = getattr(io, kind, None)
+    if made is None:
+        return None
     known = set(getattr(made, "__struct_fields__", ())) or set(made.__dataclass_fields__)
     return made(**{member: value for member, value in members.items() if member in known})

@@ -175,9 +175,7 @@ class Machine:
     def _make_streamer(self) -> None:
         algorithm = import_module("sglang.srt.speculative.spec_info").SpeculativeAlgorithm.NONE
         mode = import_module("sglang.srt.disaggregation.utils").DisaggregationMode.NULL
-        sender = SimpleNamespace(
-            send_output=lambda message, _=None: self._note(message), send_pyobj=lambda message: self._note(message)
-        )
+        sender = SimpleNamespace(send_output=lambda message, _=None: self._note(message), send_pyobj=self._note)
         try:
             parts: Any = import_module("sglang.srt.managers.scheduler_components.output_streamer")
         except ImportError:

@@ -1,8 +1,8 @@
 """The real SGLang HTTP server with its scheduler replaced by a player of truths.
 
 Runs inside the environment that SGLang is installed in, never in the project's; options are SGLang's own. The
-environment says the rest: ``GOLDEN_PLAY`` names the file that says what to play, ``GOLDEN_JOURNAL`` the file that gets a
-line for each request that reached the engine, ``GOLDEN_PACE`` the file in which server and player keep step.
+environment says the rest: ``GOLDEN_PLAY`` names the file that says what to play, ``GOLDEN_JOURNAL`` the file that gets
+a line for each request that reached the engine, ``GOLDEN_PACE`` the file in which server and player keep step.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 NAMES = frozenset(
     "torchvision torchaudio torchcodec torchao sgl_kernel flashinfer deep_gemm torch_memory_saver tvm_ffi cutlass cuda "
@@ -46,7 +46,7 @@ def _thing(name: str) -> Any:
 
 
 class _Module(types.ModuleType):
-    __path__: list[str] = []
+    __path__: ClassVar[list[str]] = []
 
     def __getattr__(self, name: str) -> Any:
         if name == "__version__":

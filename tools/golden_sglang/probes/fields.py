@@ -27,8 +27,8 @@ OF_GENERATE = (
     "text input_ids sampling_params return_logprob logprob_start_len top_logprobs_num token_ids_logprob "
     "return_text_in_logprobs return_flat_raw_top_logprobs return_flat_raw_output_top_logprobs "
     "return_flat_raw_top_logprobs_b64 stream log_metrics return_hidden_states return_routed_experts rid session_params "
-    "custom_logit_processor priority extra_key no_logs custom_labels return_bytes return_prompt_token_ids require_reasoning "
-    "watermark cache_salt modalities conversation_id background unknown_member"
+    "custom_logit_processor priority extra_key no_logs custom_labels return_bytes return_prompt_token_ids "
+    "require_reasoning watermark cache_salt modalities conversation_id background unknown_member"
 ).split()
 OF_SAMPLING = (
     "max_new_tokens stop stop_token_ids stop_regex temperature top_p top_k min_p frequency_penalty presence_penalty "
@@ -47,6 +47,14 @@ OF_MESSAGES = (
     "thinking output_config unknown_member"
 ).split()
 OF_TOKENIZE = "prompt model add_special_tokens messages add_generation_prompt tools continue_final_message".split()
+MANY = ("n", "logprobs", "top_logprobs", "top_logprobs_num")
+LISTED = ("top_logprobs_num", "logprob_start_len")
+DEADLY = frozenset(
+    [(name, kind) for name in MANY for kind in ("high", "huge")]
+    + [(name, kind) for name in LISTED for kind in ("list", "numbers")]
+)
+"""Values that SGLang tries to obey until its memory ends, and those at which its scheduler breaks for good."""
+
 OF_OLLAMA = "model messages stream options format keep_alive tools think".split()
 
 
@@ -58,11 +66,11 @@ def fill(book: Book) -> None:
     sampling = {"max_new_tokens": 2}
     _each(book, "gen", GENERATE, {"text": "Hi", "sampling_params": sampling}, OF_GENERATE)
     for name in OF_SAMPLING:
-        for kind, value in ODD:
+        for kind, value in _odd(name):
             body = {"text": "Hi", "sampling_params": {**sampling, name: value}}
             book.ask(f"odd-sampling-{name}-{kind}", GENERATE, body)
     for name in OF_GENERATE:
-        for kind, value in ODD:
+        for kind, value in _odd(name):
             body = {"text": "Hi", "sampling_params": sampling, "stream": True, name: value}
             book.ask(f"odd-stream-{name}-{kind}", GENERATE, body)
 
@@ -84,5 +92,9 @@ def _each(book: Book, api: str, path: str, body: dict[str, Any], names: Sequence
         missing = {key: value for key, value in body.items() if key != name}
         if name in body:
             book.ask(f"odd-{api}-{name}-missing", path, missing)
-        for kind, value in ODD:
+        for kind, value in _odd(name):
             book.ask(f"odd-{api}-{name}-{kind}", path, {**body, name: value})
+
+
+def _odd(name: str) -> list[tuple[str, Any]]:
+    return [(kind, value) for kind, value in ODD if (name, kind) not in DEADLY]

@@ -12,6 +12,7 @@ from typing import Any
 from ..base import Launch, Layout
 from .accessors import accessor_table
 from .answers import error_object
+from .routes import held, left_out
 from .station import SglangStation
 from .traits import Traits, Version
 
@@ -46,6 +47,8 @@ def _layout(version: Version, evidence: str) -> Layout:
         start=partial(_start, traits),
         error_body=_error_body,
         notes="read in source" if evidence == "source" else "",
+        routes=held(traits),
+        left_out=left_out(traits),
     )
 
 

@@ -16,10 +16,13 @@ from .source_lines import line_of
 from .traits import Traits
 
 SERVER = ("server", "uvicorn")
-JSON_HEADERS = (SERVER, ("content-type", "application/json"))
+VARY = ("vary", "Origin")
+"""Of the CORS middleware: on every answer that comes from within it."""
+
+JSON_HEADERS = (SERVER, ("content-type", "application/json"), VARY)
 TEXT_HEADERS = (SERVER, ("content-type", "text/plain; charset=utf-8"))
-EVENT_HEADERS = (SERVER, ("content-type", "text/event-stream; charset=utf-8"))
-LINE_HEADERS = (SERVER, ("content-type", "application/x-ndjson"))
+EVENT_HEADERS = (SERVER, ("content-type", "text/event-stream; charset=utf-8"), VARY)
+LINE_HEADERS = (SERVER, ("content-type", "application/x-ndjson"), VARY)
 DONE = "[DONE]"
 
 
@@ -49,17 +52,17 @@ def json_text(text: str) -> Rendering:
 
 def empty_answer(status: int = 200) -> Rendering:
     """An answer without body and content type (/health, /abort_request)."""
-    return Rendering(status, (SERVER,), (Message("body", ""),))
+    return Rendering(status, (SERVER, VARY), (Message("body", ""),))
 
 
 def plain_answer(text: str, status: int = 200) -> Rendering:
     """Text without a content type (/flush_cache)."""
-    return Rendering(status, (SERVER,), (Message("body", text),))
+    return Rendering(status, (SERVER, VARY), (Message("body", text),))
 
 
 def text_answer(text: str, content_type: str, status: int = 200) -> Rendering:
     """Text of some type."""
-    return Rendering(status, (SERVER, ("content-type", content_type)), (Message("body", text),))
+    return Rendering(status, (SERVER, ("content-type", content_type), VARY), (Message("body", text),))
 
 
 def crash() -> Rendering:
@@ -68,8 +71,15 @@ def crash() -> Rendering:
 
 
 def detail(status: int, text: str) -> Rendering:
-    """FastAPI's own 404 and 405."""
+    """FastAPI's own 404."""
     return json_answer({"detail": text}, status)
+
+
+def not_allowed(methods: Sequence[str]) -> Rendering:
+    """FastAPI's own 405. The methods stand in no order there (a set); here they are sorted."""
+    allowed = ("allow", ", ".join(sorted(methods)))
+    headers = (SERVER, allowed, ("content-type", "application/json"), VARY)
+    return Rendering(405, headers, (Message("body", {"detail": "Method Not Allowed"}, spelling="serde"),))
 
 
 def error_object(message: str, kind: str, status: int, param: str | None = None) -> dict[str, Any]:

@@ -14,19 +14,16 @@ from ...message import Rendering
 from ..base import Context
 from . import answers
 from .aborts import abort_all, abort_one
-from .bodies import Body, read_body
 from .info import metrics_text, model_card, model_info, server_info
-from .kinds import ANY, BOOL, STR, nullable
 from .load import load_list, loads
-from .route import Handler, Route
-from .schema import REQUIRED, Field, Model
+from .orders import input_of
+from .route import Route
 from .tokenizing import detokenize, tokenize
 from .traits import Trait
 
 if TYPE_CHECKING:
     from .station import SglangStation
 
-_LOOSE = Model("Control", (), extra=True)
 _FLUSHED = (
     "Cache flushed.\nPlease check backend logs for more details. "
     "(When there are running or waiting requests, the operation will not be performed.)\n"
@@ -81,44 +78,40 @@ def _flush(request: Request, station: SglangStation, context: Context) -> Render
 
 
 def _abort(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
-    model = Model("AbortReq", (Field("rid", ANY, ""), Field("abort_all", BOOL, False)), dataclass=True)
-    body = _body(request, model, station)
+    body = input_of(request, "AbortReq", station)
     if isinstance(body, Rendering):
         return body
     if body.values["abort_all"]:
         abort_all(station)
     else:
-        abort_one(station, body.values["rid"])
+        abort_one(station, body.values["rid"] or "")
     return answers.empty_answer()
 
 
 def _pause(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
-    body = _body(request, Model("PauseGenerationReqInput", (Field("mode", STR, "abort"),), dataclass=True), station)
-    if isinstance(body, Rendering):
-        return body
+    mode = "abort"
+    if station.traits.has(Trait.PAUSE_MODES):
+        body = input_of(request, "PauseGenerationReqInput", station)
+        if isinstance(body, Rendering):
+            return body
+        mode = body.values["mode"]
     station.state.change(paused=True)
-    if body.values["mode"] == "abort" or not station.traits.has(Trait.PAUSE_MODES):
+    if mode == "abort":
         abort_all(station)
     return answers.json_answer({"message": "Generation paused successfully.", "status": "ok"})
 
 
 def _continue(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
-    body = _body(request, Model("ContinueGenerationReqInput", (), extra=True, dataclass=True), station)
-    if isinstance(body, Rendering):
-        return body
+    if station.traits.has(Trait.PAUSE_MODES):
+        body = input_of(request, "ContinueGenerationReqInput", station)
+        if isinstance(body, Rendering):
+            return body
     station.state.change(paused=False)
     return answers.json_answer({"message": "Generation continued successfully.", "status": "ok"})
 
 
 def _update_from_disk(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
-    name = "UpdateWeightFromDiskReqInput"
-    fields = (
-        Field("model_path", STR, REQUIRED),
-        Field("load_format", nullable(STR)),
-        Field("weight_version", ANY),
-        Field("abort_all_requests", BOOL, False),
-    )
-    body = _body(request, Model(name, fields, dataclass=True), station)
+    body = input_of(request, "UpdateWeightFromDiskReqInput", station)
     if isinstance(body, Rendering):
         return body
     if body.values["abort_all_requests"]:
@@ -133,8 +126,7 @@ def _update_from_disk(request: Request, station: SglangStation, context: Context
 
 
 def _update_version(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
-    fields = (Field("new_version", STR, REQUIRED), Field("abort_all_requests", BOOL, True))
-    body = _body(request, Model("UpdateWeightVersionReqInput", fields, dataclass=True), station)
+    body = input_of(request, "UpdateWeightVersionReqInput", station)
     if isinstance(body, Rendering):
         return body
     version = body.values["new_version"]
@@ -143,41 +135,6 @@ def _update_version(request: Request, station: SglangStation, context: Context) 
     station.state.change(weight_version=version)
     message = f"Weight version updated to {version}"
     return answers.json_answer({"success": True, "message": message, "new_version": version})
-
-
-def _weights(message: str) -> Handler:
-    """A weight update that always succeeds; one that names a version makes it the server's."""
-
-    def handle(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
-        body = _body(request, _LOOSE, station)
-        if isinstance(body, Rendering):
-            return body
-        if body.sent.get("abort_all_requests") is True:
-            abort_all(station)
-        version = body.sent.get("weight_version")
-        said = message
-        if isinstance(version, str):
-            station.state.change(weight_version=version)
-            said += f" Weight version updated to {version}."
-        return answers.json_answer({"success": True, "message": said})
-
-    return handle
-
-
-def _memory(*, released: bool) -> Handler:
-    def handle(request: Request, station: SglangStation, context: Context) -> Rendering:
-        station.state.change(memory_released=released)
-        return answers.json_answer(None)
-
-    return handle
-
-
-def _body(request: Request, model: Model, station: SglangStation) -> Body | Rendering:
-    """The body of a control route; one without required members may be missing."""
-    if not request.body and not any(member.default is REQUIRED for member in model.fields):
-        return Body({}, {member.name: member.default for member in model.fields})
-    struct = model.dataclass and station.traits.has(Trait.CONTROL_BY_MSGSPEC)
-    return read_body(request, model, station.traits, json_only=False, struct=struct)
 
 
 CONTROL: Mapping[str, Route] = {
@@ -204,21 +161,6 @@ CONTROL: Mapping[str, Route] = {
     "/pause_generation": Route(("POST",), _pause, access="admin"),
     "/continue_generation": Route(("POST",), _continue, access="admin"),
     "/update_weights_from_disk": Route(("POST",), _update_from_disk, access="admin"),
-    "/update_weights_from_tensor": Route(("POST",), _weights("Success"), access="admin"),
-    "/update_weights_from_distributed": Route(
-        ("POST",), _weights("Succeeded to update parameter online."), access="admin"
-    ),
-    "/update_weights_from_ipc": Route(("POST",), _weights("Succeeded to update model weights."), access="admin"),
-    "/init_weights_update_group": Route(
-        ("POST",), _weights("Succeeded to initialize custom process group."), access="admin"
-    ),
-    "/destroy_weights_update_group": Route(
-        ("POST",), _weights("Succeeded to destroy custom process group."), access="admin"
-    ),
-    "/begin_weight_update": Route(("POST",), _weights("Success"), Trait.WEIGHT_UPDATE_BRACKETS, "admin"),
-    "/end_weight_update": Route(("POST",), _weights("Success"), Trait.WEIGHT_UPDATE_BRACKETS, "admin"),
     "/update_weight_version": Route(("POST",), _update_version, access="admin"),
-    "/release_memory_occupation": Route(("GET", "POST"), _memory(released=True), access="admin"),
-    "/resume_memory_occupation": Route(("GET", "POST"), _memory(released=False), access="admin"),
 }
 """Path -> route."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ from .chat_body import chat_model
 from .completions_body import completion_model
 from .contract import contract_error, crashes
 from .native_body import generate_model
-from .route import Route, openai_ask
+from .orders import input_of
+from .route import Route, openai_ask, versions
+from .schema import read
 from .traits import Trait
 
 if TYPE_CHECKING:
@@ -56,6 +59,34 @@ def chat(request: Request, station: SglangStation, context: Context) -> Ask | Re
     return body if isinstance(body, Rendering) else openai_ask(chat_request.read_ask, body, request, station)
 
 
+def invocations(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    """/invocations: chat as a hosting service asks for it, whatever the content type."""
+    body = read_body(request, chat_model(station.traits.version), station.traits, json_only=False)
+    return body if isinstance(body, Rendering) else openai_ask(chat_request.read_ask, body, request, station)
+
+
+def vertex(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
+    """/vertex_generate: a batch for /generate, whose members no schema has looked at."""
+    outer = input_of(request, "VertexGenerateReqInput", station)
+    if isinstance(outer, Rendering):
+        return outer
+    instances: Sequence[Mapping[str, Any]] = outer.values["instances"]
+    if not instances:
+        return answers.json_answer([])
+    member = next((name for name in ("text", "input_ids", "input_embeds") if instances[0].get(name)), None)
+    body: dict[str, Any] = {} if member is None else {member: [one.get(member) for one in instances]}
+    body.update(outer.values["parameters"] or {})
+    model = generate_model(station.traits.version)
+    reading = read(model, body)
+    if reading.errors or any(name not in {field.name for field in model.fields} for name in body):
+        return answers.crash()
+    try:
+        asked = native.read_ask(body, reading.values, request, station.engine)
+    except Refusal as refused:
+        return answers.native_error(refused.message)
+    return replace(asked, options={**asked.options, "predictions": versions(18).holds(station.traits.version)})
+
+
 def completion(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:
     """/v1/completions."""
     body = read_body(request, completion_model(station.traits.version), station.traits, json_only=True)
@@ -66,6 +97,8 @@ ENGINE: Mapping[str, Route] = {
     "/generate": Route(("POST", "PUT"), generate),
     "/v1/chat/completions": Route(("POST",), chat),
     "/v1/completions": Route(("POST",), completion),
+    "/invocations": Route(("POST",), invocations),
+    "/vertex_generate": Route(("POST",), vertex),
     "/v1/responses": Route(("POST",), responses.create, Trait.RESPONSES),
     "/v1/messages": Route(("POST",), messages.create, Trait.MESSAGES),
     "/v1/messages/count_tokens": Route(("POST",), messages.count_tokens, Trait.MESSAGES),

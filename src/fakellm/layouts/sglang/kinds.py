@@ -3,13 +3,15 @@ which words it refuses. Knows no body."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .loose import elements, members
-from .schema import Error, Kind, Model, Place, Refused, error, take_model
+from .schema import Error, Kind, Model, Place, Refused, error, take_model, value_error
 
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})
 _FALSE = frozenset({"0", "false", "f", "no", "n", "off"})
@@ -30,6 +32,9 @@ def _integer(value: Any, place: Place) -> Any:
         if not math.isfinite(value):
             raise Refused([error("finite_number", place, "Input should be a finite number", value)])
         if value.is_integer():
+            if not -_WIDE <= value < _WIDE:
+                sentence = "Unable to parse input string as an integer, exceeded maximum size"
+                raise Refused([error("int_parsing_size", place, sentence, value)])
             return int(value)
         sentence = "Input should be a valid integer, got a number with a fractional part"
         raise Refused([error("int_from_float", place, sentence, value)])
@@ -88,7 +93,36 @@ def _anything(value: Any, place: Place) -> Any:
     return value
 
 
+def _bytes(value: Any, place: Place) -> Any:
+    if isinstance(value, str | bytes):
+        return value
+    raise Refused([error("bytes_type", place, "Input should be a valid bytes", value)])
+
+
+def _decoded(value: Any) -> Any:
+    """Text in base64 as bytes, deep in lists; raises ValueError for other text."""
+    if isinstance(value, str):
+        try:
+            return base64.b64decode(value, validate=True)
+        except binascii.Error:
+            raise ValueError("Expected base64-encoded bytes") from None
+    return [_decoded(one) for one in elements(value)] if isinstance(value, list) else value
+
+
+def base64_of(kind: Kind) -> Kind:
+    """A kind whose texts are sent in base64."""
+
+    def take(value: Any, place: Place) -> Any:
+        try:
+            return kind.take(_decoded(value), place)
+        except ValueError as wrong:
+            raise Refused([value_error(place, str(wrong), value)]) from None
+
+    return Kind(f"function-before[_decode_value(), {kind.tag}]", take)
+
+
 STR = Kind("str", _string)
+BYTES = Kind("bytes", _bytes)
 INT = Kind("int", _integer)
 FLOAT = Kind("float", _number)
 BOOL = Kind("bool", _boolean)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +32,13 @@ def facts_of(ask: Ask, station: SglangStation, context: Context) -> Facts:
 
 
 def _native(told: Told, ask: Ask, station: SglangStation, context: Context) -> Rendering:
-    render = station.native.stream if ask.stream else station.native.whole
-    return render(told, call_of(ask), context.now())
+    if ask.stream:
+        return station.native.stream(told, call_of(ask), context.now())
+    answer = station.native.whole(told, call_of(ask), context.now())
+    if not ask.options.get("predictions") or answer.status != HTTPStatus.OK:
+        return answer
+    first = answer.messages[0]
+    return replace(answer, messages=(replace(first, body={"predictions": first.body}),))
 
 
 def chat_renderer(ask: Ask, station: SglangStation, context: Context) -> ChatRenderer:

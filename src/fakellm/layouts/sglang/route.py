@@ -15,7 +15,7 @@ from ..base import Context
 from . import answers
 from .answers import EngineRefusal, Refusal
 from .bodies import Body
-from .traits import Trait
+from .traits import Span, Trait, Traits
 
 if TYPE_CHECKING:
     from .station import SglangStation
@@ -26,12 +26,32 @@ ReadAsk = Callable[..., Ask]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One path. ``since``: the trait that a version must have; ``access``: api (the key) | open | admin."""
+    """One path. ``since``: what a version must have, a trait or a span of versions; ``access``: api (the key) | open |
+    admin; ``also``: further methods from a version on; ``allowed``: what a refusal of another method names, where the
+    server has several routes of one path (it names the first one's)."""
 
     methods: tuple[str, ...]
     handler: Handler
-    since: Trait | None = None
+    since: Trait | Span | None = None
     access: str = "api"
+    also: tuple[Span, tuple[str, ...]] | None = None
+    allowed: tuple[str, ...] = ()
+
+    def held_by(self, traits: Traits) -> bool:
+        """Whether the version has it."""
+        if self.since is None:
+            return True
+        return (self.since.span if isinstance(self.since, Trait) else self.since).holds(traits.version)
+
+    def methods_of(self, traits: Traits) -> tuple[str, ...]:
+        """The methods it takes in a version."""
+        more = self.also is not None and self.also[0].holds(traits.version)
+        return (*self.methods, *(self.also[1] if more and self.also else ()))
+
+
+def versions(first: int, last: int | None = None) -> Span:
+    """0.5.``first`` and later, before 0.5.``last``."""
+    return Span((0, 5, first), None if last is None else (0, 5, last), "")
 
 
 def openai_ask(read_ask: ReadAsk, body: Body, request: Request, station: SglangStation) -> Ask | Rendering:

@@ -9,7 +9,8 @@ from typing import Any
 @dataclass(slots=True)
 class State:
     """The one mutable thing of a station. ``counts``: what /metrics counts, by name; ``running``: requests whose answer
-    has not ended; ``epoch``: how often something changed that other answers show."""
+    has not ended; ``sessions``: the names of those that are open; ``epoch``: how often something changed that other
+    answers show."""
 
     weight_version: str | None
     model_path: str
@@ -17,6 +18,7 @@ class State:
     memory_released: bool = False
     responses: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     counts: dict[str, float] = field(default_factory=dict[str, float])
+    sessions: set[str] = field(default_factory=set[str])
     running: int = 0
     epoch: int = 0
 
@@ -28,3 +30,14 @@ class State:
 
     def count(self, name: str, amount: float = 1.0) -> None:
         self.counts[name] = self.counts.get(name, 0.0) + amount
+
+    def open_session(self, name: str) -> bool:
+        """Remember a session; False when it is open already."""
+        if name in self.sessions:
+            return False
+        self.sessions.add(name)
+        return True
+
+    def close_session(self, name: str) -> None:
+        """Forget a session, if there is one of that name."""
+        self.sessions.discard(name)

@@ -19,6 +19,10 @@ from .engine import Played, immediately, play
 from .scores import Speller
 from .traits import Traits
 
+RESERVED = 2
+"""Positions of the context that an answer may not fill: the scheduler's max_req_len is one less than the context, and
+an answer stays one below that (init_req_max_new_tokens, 0.5.3 to 0.5.23)."""
+
 
 class Parsing(Protocol):
     """A parser's view of one choice: the whole text at once, or its pieces as they come."""
@@ -83,7 +87,7 @@ class Teller:
             self.tokenizer,
             self.traits,
             stream=call.stream,
-            room=max(self.context_length - len(item.token_ids) - 1, 0),
+            room=max(self.context_length - len(item.token_ids) - RESERVED, 0),
             interval=self.interval,
             due=due,
         )
