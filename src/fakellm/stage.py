@@ -34,8 +34,8 @@ from .tokenizer import Tokenizer
 from .told import Told
 
 MAX_KNOWN = 4096
-MAX_CHOICES = 32_768
-"""Choices that one request may ask for, over all its prompts: some seconds of work. vLLM's own limit is half of it."""
+MAX_CHOICES = 16_384
+"""Choices that one request may ask for, over all its prompts: some seconds of work. It is vLLM's own limit of n."""
 MAX_PLANNED_CHOICES = 128
 """Cutting an answer at the marks of its choices costs the square of their number."""
 MAX_ORDINALS = 16384
