@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -60,11 +62,17 @@ async def begun(way: Way) -> Exchange:
     return next(iter(way.fake.journal))
 
 
-async def aborted(way: Way, asked: bytes, order: bytes) -> tuple[bytes, bytes, Exchange]:
-    """(the answer, what the abort route said, the record) of a request that is aborted on its way."""
+@asynccontextmanager
+async def aloft(way: Way, asked: bytes) -> AsyncIterator[tuple[asyncio.StreamReader, Exchange]]:
+    """A request whose answer is on its way: what reads it, and its record."""
     async with asyncio.timeout(PATIENCE_SECONDS), way.connected() as (reader, writer):
         writer.write(asked)
-        exchange = await begun(way)
+        yield reader, await begun(way)
+
+
+async def aborted(way: Way, asked: bytes, order: bytes) -> tuple[bytes, bytes, Exchange]:
+    """(the answer, what the abort route said, the record) of a request that is aborted on its way."""
+    async with aloft(way, asked) as (reader, exchange):
         said = await way.said(order)
         return await reader.read(), said, exchange
 
@@ -111,14 +119,11 @@ async def test_only_the_request_that_is_named_ends(quick: bool) -> None:
     other = request({"request_ids": ["chatcmpl-other"]}, "/abort_requests", "connection: close")
     mine = request({"request_ids": ["chatcmpl-mine", "chatcmpl-other"]}, "/abort_requests", "connection: close")
 
-    async with Way(playing(env=DEV), quick=quick) as way:
-        async with asyncio.timeout(PATIENCE_SECONDS), way.connected() as (reader, writer):
-            writer.write(asked)
-            exchange = await begun(way)
-            missed = await way.said(other)
-            assert exchange.aborted_ms is None
-            hit = await way.said(mine)
-            answer = await reader.read()
+    async with Way(playing(env=DEV), quick=quick) as way, aloft(way, asked) as (reader, exchange):
+        missed = await way.said(other)
+        assert exchange.aborted_ms is None
+        hit = await way.said(mine)
+        answer = await reader.read()
 
     assert (b'"aborted":1}', b'"aborted":2}') == (missed[-12:], hit[-12:])  # it says how many were named
     assert "abort" == events(unchunked(answer))[-1]["choices"][0]["finish_reason"]
@@ -126,17 +131,14 @@ async def test_only_the_request_that_is_named_ends(quick: bool) -> None:
 
 @WAYS
 async def test_the_id_that_was_drawn_is_the_id_that_ends_it(quick: bool) -> None:
-    """The client reads the id off the stream's first event."""
+    """The client reads the id off the stream's first event; the second time the answer comes from its plan."""
     async with Way(playing(env=DEV), quick=quick) as way:
-        async with asyncio.timeout(PATIENCE_SECONDS), way.connected() as (reader, writer):
-            for _ in range(2):  # the second time from the plan
-                writer.write(chat(stream=True))
+        for _ in range(2):
+            async with aloft(way, chat("connection: close", stream=True)) as (reader, _):
                 first = (await reader.readuntil(b"\n\n")).partition(b"data: ")[2]
-                named = json.loads(first)["id"]
-                await begun(way)
-                await way.said(request({"request_ids": [named]}, "/abort_requests", "connection: close"))
-                rest = await reader.readuntil(b"0\r\n\r\n")
-                assert b'"finish_reason":"abort"' in rest
+                named = {"request_ids": [json.loads(first)["id"]]}
+                await way.said(request(named, "/abort_requests", "connection: close"))
+                assert b'"finish_reason":"abort"' in await reader.read()
 
 
 async def test_a_prompt_of_several_ends_alone() -> None:
@@ -145,15 +147,12 @@ async def test_a_prompt_of_several_ends_alone() -> None:
     asked = request(body, "/v1/completions", "connection: close", "x-request-id: x")
     one = request({"request_ids": ["cmpl-x-1"]}, "/abort_requests", "connection: close")
 
-    async with Way(playing(env=DEV), quick=True) as way:
-        async with asyncio.timeout(PATIENCE_SECONDS), way.connected() as (reader, writer):
-            writer.write(asked)
-            exchange = await begun(way)
-            await way.said(one)
-            played = exchange.behind()
-            assert 1 == len(way.fake.default.flights)
-            await way.said(ABORT_ALL)
-            answer = await reader.read()
+    async with Way(playing(env=DEV), quick=True) as way, aloft(way, asked) as (reader, exchange):
+        await way.said(one)
+        played = exchange.behind()
+        assert 1 == len(way.fake.default.flights)
+        await way.said(ABORT_ALL)
+        answer = await reader.read()
 
     assert played is not None
     assert ["stop", "abort"] == [each.choices[0].finish_reason for each in played.generations]
@@ -202,20 +201,17 @@ async def test_samples_count_with_their_parent() -> None:
     ],
 )
 async def test_pausing_and_sleeping_end_what_the_version_ends(version: str, order: str, ends: bool) -> None:
-    async with Way(playing(f"vllm-{version}", env=DEV), quick=True) as way, way.connected() as (_, writer):
-        writer.write(chat(stream=True))
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            exchange = await begun(way)
-            await way.said(request({}, order, "connection: close"))
+    async with Way(playing(f"vllm-{version}", env=DEV), quick=True) as way, aloft(way, chat(stream=True)) as aloft_one:
+        await way.said(request({}, order, "connection: close"))
+        exchange = aloft_one[1]
 
     assert ends == (exchange.aborted_ms is not None)
 
 
 async def test_a_client_that_left_is_out_of_reach() -> None:
     async with Way(playing(env=DEV), quick=True) as way:
-        async with way.connected() as (_, writer), asyncio.timeout(PATIENCE_SECONDS):
-            writer.write(chat(stream=True))
-            await begun(way)
+        async with aloft(way, chat(stream=True)):
+            pass
         async with asyncio.timeout(PATIENCE_SECONDS):
             while len(way.fake.default.flights):
                 await asyncio.sleep(0)
@@ -295,14 +291,13 @@ async def test_sglang_makes_one_step_more(quick: bool) -> None:
 
 
 async def test_sglang_takes_an_id_for_a_prefix_when_it_is_in_flight() -> None:
-    async with Way(playing("sglang-0.5.23"), quick=True) as way:
-        async with asyncio.timeout(PATIENCE_SECONDS), way.connected() as (reader, writer):
-            writer.write(request({"text": ["Hi", "Ho"], "rid": ["ab", "abc"]}, "/generate", "connection: close"))
-            exchange = await begun(way)
-            await way.said(abort_one("a"))
-            assert exchange.aborted_ms is None
-            await way.said(abort_one("ab"))
-            body = json.loads((await reader.read()).partition(b"\r\n\r\n")[2])
+    asked = request({"text": ["Hi", "Ho"], "rid": ["ab", "abc"]}, "/generate", "connection: close")
+
+    async with Way(playing("sglang-0.5.23"), quick=True) as way, aloft(way, asked) as (reader, exchange):
+        await way.said(abort_one("a"))
+        assert exchange.aborted_ms is None
+        await way.said(abort_one("ab"))
+        body = json.loads((await reader.read()).partition(b"\r\n\r\n")[2])
 
     assert ["abort", "abort"] == [each["meta_info"]["finish_reason"]["type"] for each in body]
 
@@ -344,19 +339,20 @@ async def test_sglang_tells_little_of_what_never_began(version: str, members: se
         ("/update_weight_version", {"new_version": "2", "abort_all_requests": False}, False),
         ("/update_weights_from_disk", {"model_path": "m"}, False),
         ("/update_weights_from_disk", {"model_path": "m", "abort_all_requests": True}, True),
-        ("/update_weights_from_tensor", {"abort_all_requests": True}, True),
+        (
+            "/update_weights_from_distributed",
+            {"names": ["a"], "dtypes": ["float16"], "shapes": [[1]], "abort_all_requests": True},
+            True,
+        ),
         ("/abort_request", {"abort_all": True}, True),
         ("/abort_request", {}, False),
     ],
 )
 async def test_sglang_routes_end_what_they_end(path: str, body: dict[str, Any], ends: bool) -> None:
-    playing_stage = playing("sglang-0.5.23")
+    asked = generate("a", stream=True)
 
-    async with Way(playing_stage, quick=True) as way, way.connected() as (_, writer):
-        writer.write(generate("a", stream=True))
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            exchange = await begun(way)
-            await way.said(request(body, path, "connection: close"))
+    async with Way(playing("sglang-0.5.23"), quick=True) as way, aloft(way, asked) as (_, exchange):
+        await way.said(request(body, path, "connection: close"))
 
     assert ends == (exchange.aborted_ms is not None)
 

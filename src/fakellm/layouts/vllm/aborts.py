@@ -17,7 +17,7 @@ from ...generation import Choice
 from ...message import Rendering
 from ..base import Context, Which
 from .api import Running
-from .bodies import detail_answer, empty_answer, json_answer
+from .bodies import empty_answer, error_value, json_answer
 from .frames import random_id
 from .tito_api import gate
 
@@ -74,20 +74,21 @@ def sleeps(request: Request, running: Running) -> None:
 
 def abort_requests(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
     """The development route. It says how many were named; without names, how many there were."""
-    try:
-        body: Any = json.loads(request.body)
-    except (ValueError, RecursionError):
-        return detail_answer(400, "Invalid JSON format")
+    body = _body(request, "Invalid JSON format")
+    if isinstance(body, Rendering):
+        return body
     if not isinstance(body, dict):
-        return detail_answer(400, "Request body must be a JSON object")
+        if running.traits.version < (0, 32, 0):
+            return _no_object(body)
+        return _refusal("Request body must be a JSON object")
     named: Any = cast(dict[str, Any], body).get("request_ids")
     if not named:
         return json_answer({"status": "aborted", "aborted": abort_all(running)})
-    problem = _unusable(named)
-    if problem is not None:
+    if not isinstance(named, str | list | dict):
+        problem = f"'{type(named).__name__}' object is not iterable"
         return json_answer({"error": f"Failed to abort requests: {problem}"}, status=500)
     running.flights.abort(_which(named))
-    return json_answer({"status": "aborted", "aborted": len(named)})
+    return json_answer({"status": "aborted", "aborted": len(cast("Sequence[Any]", named))})
 
 
 def abort_by_ids(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
@@ -95,33 +96,43 @@ def abort_by_ids(request: Request, running: Running, context: Context, parameter
     closed = gate(running)
     if closed is not None:
         return closed
-    try:
-        body: Any = json.loads(request.body)
-    except RecursionError:
-        return detail_answer(400, "JSON decode error: nested too deeply")
-    except ValueError as problem:
-        return detail_answer(400, f"JSON decode error: {problem}")
-    named: Any = cast(dict[str, Any], body).get("request_ids") if isinstance(body, dict) else None
+    body = _body(request)
+    if isinstance(body, Rendering):
+        return body
+    if not isinstance(body, dict):
+        return _no_object(body)
+    named: Any = cast(dict[str, Any], body).get("request_ids")
     if named is None:
-        return detail_answer(400, "Missing 'request_ids' in request body")
-    if _unusable(named) is None:  # it aborts in the background: what goes wrong there nobody hears
+        return _refusal("Missing 'request_ids' in request body")
+    if isinstance(named, str | list | dict):  # it aborts in the background: what goes wrong there nobody hears
         running.flights.abort(_which(named))
     return empty_answer()
+
+
+def _body(request: Request, words: str | None = None) -> Any:
+    """The JSON value, or its refusal: in these words, else with what is wrong."""
+    try:
+        return json.loads(request.body)
+    except RecursionError:
+        return _refusal(words or "JSON decode error: nested too deeply")
+    except ValueError as problem:
+        return _refusal(words or f"JSON decode error: {problem}")
+
+
+def _refusal(message: str) -> Rendering:
+    return json_answer(error_value(message, "Bad Request", None, 400), status=400)
+
+
+def _no_object(body: object) -> Rendering:
+    """The server asks a value that is no object for its members."""
+    kind = "NoneType" if body is None else type(body).__name__
+    message = f"'{kind}' object has no attribute 'get'"
+    return json_answer(error_value(message, "InternalServerError", None, 500), status=500)
 
 
 def _which(named: Any) -> Which:
     names: Sequence[Any] = (named,) if isinstance(named, str) else tuple(named)
     return Which(tuple(name for name in names if isinstance(name, str)))
-
-
-def _unusable(named: Any) -> str | None:
-    """Python's own words for what is no list of names."""
-    if not isinstance(named, str | list | dict):
-        return f"'{type(named).__name__}' object is not iterable"
-    for name in cast("Sequence[object]", named):
-        if isinstance(name, list | dict):
-            return f"unhashable type: '{'list' if isinstance(name, list) else 'dict'}'"
-    return None
 
 
 def tokens_only(running: Running) -> bool:

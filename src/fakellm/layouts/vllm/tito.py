@@ -143,6 +143,8 @@ class _Generate:
         if self.told.weight_version is None:
             return None
         end = choice.steps[-1].tokens[1] if choice.steps else 0
+        if not end:
+            return []
         return [{"version": self.told.weight_version, "start": 0, "end": end}]
 
     def _old_choice(self, choice: ToldChoice, step: ToldStep | None) -> dict[str, Any]:
