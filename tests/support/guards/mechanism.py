@@ -24,6 +24,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from fakellm.errors import FakellmError
+
 TESTS = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 20.0
 SHORT_SECONDS = 1.5
@@ -171,6 +173,17 @@ async def until(true: Callable[[], bool], what: str) -> None:
     while not true():
         assert asyncio.get_running_loop().time() < deadline, what
         await asyncio.sleep(0.01)
+
+
+@contextmanager
+def refused(words: str) -> Iterator[None]:
+    """What is inside ends with an error of ours that says this."""
+    said = "nothing"
+    try:
+        yield
+    except FakellmError as error:
+        said = error.message
+    assert words in said, f"{said!r} was said"
 
 
 def post(body: bytes, path: str = "/v1/chat/completions", *lines: bytes) -> bytes:
