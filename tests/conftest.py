@@ -15,6 +15,7 @@ TOOLS = {
     "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
     "redis-server": ("redis-server",),
     "node": ("node",),
+    "go": ("go",),
     "nginx": ("nginx",),
 }
 """tool -> the names under which it may be installed."""

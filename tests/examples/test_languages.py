@@ -1,4 +1,4 @@
-"""The recipes for other languages run as they stand: a shell script, and Node's own test runner."""
+"""The recipes for other languages run as they stand: a shell script, Node's own test runner, Go's."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ urllib.request.urlopen(
 """A client that finds its server where a shell script says."""
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
+def run(*words: str, folder: str = ".") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "FAKELLM": FAKELLM}
-    return subprocess.run(words, cwd=EXAMPLES, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(words, cwd=EXAMPLES / folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.tool("node")
@@ -33,6 +33,14 @@ def test_the_recipe_for_node_passes(tool: str) -> None:
 
     assert 0 == ended.returncode, ended.stdout + ended.stderr
     assert "# pass 2" in ended.stdout or "pass 2" in ended.stdout
+
+
+@pytest.mark.tool("go")
+def test_the_recipe_for_go_passes(tool: str) -> None:
+    ended = run(tool, "test", "-count=1", "./...", folder="go")
+
+    assert 0 == ended.returncode, ended.stdout + ended.stderr
+    assert ended.stdout.startswith("ok")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the recipe is a bash script")
