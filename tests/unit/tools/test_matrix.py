@@ -206,6 +206,15 @@ class TestRecipes:
             missing = [name for name in named if name and not (self.ROOT / one.folder / name).is_file()]
             assert [] == missing, one.name
 
+    def test_every_version_that_is_installed_is_held_by_a_lock_file(self) -> None:
+        for one in recipe.load(self.ROOT):
+            install, folder = one.model.install, self.ROOT / one.folder
+            locks = ["package-lock.json"] * (install.npm is not None) + ["requirements.lock"] * (
+                install.pip is not None
+            )
+            assert [] == [name for name in locks if not (folder / name).is_file()], one.name
+            assert all("==" in package for package in install.sources)
+
     def test_commands_are_relative_to_the_repository(self) -> None:
         for one in recipe.load(self.ROOT):
             for run in one.model.runs:
