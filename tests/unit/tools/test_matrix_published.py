@@ -72,8 +72,9 @@ def test_a_result_reads_back_as_it_was_written(path: Path) -> None:
 def test_what_rows_say_alike_is_said_once() -> None:
     finding = {"check": "text.kept", "level": "MUST", "outcome": "FAIL", "standing": "expected", "reason": "known"}
     odd = {"check": "text.kept", "level": "SHOULD", "outcome": "FAIL", "message": "odd"}
-    common = {"type": "case", "title": "A title", "why": "a why", "faults": ["one"], "passed": ["x"], "values": {}}
-    cases = [
+    common: dict[str, Any] = {"type": "case", "title": "A title", "why": "a why", "faults": ["one"]}
+    common |= {"passed": ["x"], "values": {}}
+    cases: list[dict[str, Any]] = [
         {**common, "id": "a/b[stream=false]", "failed": [finding], "reproduce": "run --only 'a/b[stream=false]'"},
         {**common, "id": "a/b[stream=true]", "failed": [odd], "faults": [], "reproduce": "something else"},
     ]
