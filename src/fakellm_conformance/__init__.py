@@ -20,12 +20,12 @@ MARKER = f'__distribution__ = "{OURS}"'
 
 EXIT_USAGE = 4
 
-MEND = f"""\
+MEND = """\
 Both use the import name and the command fakellm, so they cannot live in one environment. Mend it with
-  python -m pip uninstall --yes fakellm {OURS}
-  python -m pip install {OURS}
+  python -m pip uninstall --yes fakellm fakellm-conformance
+  python -m pip install {source}
 or keep this one apart, in an environment of its own:
-  uvx --from {OURS} fakellm"""
+  uvx --from {source} fakellm"""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -43,14 +43,35 @@ def trouble() -> str | None:
     """What is wrong with the installed packages and how to mend it, or None when all is well."""
     foreign = namesake()
     if foreign is not None:
-        return f"another distribution brings a package called fakellm: {foreign}.\n{MEND}"
+        return f"another distribution brings a package called fakellm: {foreign}.\n{mend()}"
     place = package_file()
     if place is None:
-        return f"the package fakellm is not installed completely.\n  python -m pip install --force-reinstall {OURS}"
+        return f"the package fakellm is not installed completely.\n  python -m pip install --force-reinstall {source()}"
     if MARKER not in place.read_text(encoding="utf-8", errors="replace"):
         owners = ", ".join(foreign_owners(distributions())) or "an unknown distribution"
-        return f"the package fakellm in {place.parent} is not ours, but of {owners}.\n{MEND}"
+        return f"the package fakellm in {place.parent} is not ours, but of {owners}.\n{mend()}"
     return None
+
+
+def mend() -> str:
+    """The words that put it right."""
+    return MEND.format(source=source())
+
+
+def source() -> str:
+    """What to install ours from: the folder, file or address that it came from (PEP 610), else its name."""
+    import json  # needed in trouble alone: this module is loaded before every command
+    import shlex
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        told = distribution(OURS).read_text("direct_url.json")
+        url = json.loads(told)["url"] if told else OURS
+    except (PackageNotFoundError, ValueError, KeyError, TypeError):
+        return OURS
+    parts = urlsplit(url)
+    return shlex.quote(url2pathname(parts.path) if parts.scheme == "file" else url)
 
 
 def namesake() -> str | None:

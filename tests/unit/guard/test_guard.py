@@ -1,5 +1,6 @@
 """fakellm_conformance: finds another package of the same name, in either order of installation."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,27 @@ def test_another_package_of_the_name_is_found_in_either_order(site: Path, last: 
     assert found is not None
     assert "fakellm 1.2.3" in found
     assert "pip uninstall --yes fakellm fakellm-conformance" in found
+
+
+@pytest.mark.parametrize(
+    "told, source",
+    [
+        (None, "fakellm-conformance"),
+        ('{"url": "file:///home/me/fakellm%20checkout", "dir_info": {}}', "'/home/me/fakellm checkout'"),
+        ('{"url": "https://example.com/fakellm.whl", "archive_info": {}}', "https://example.com/fakellm.whl"),
+        ("[1]", "fakellm-conformance"),
+        ("{", "fakellm-conformance"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="paths are written otherwise there")
+def test_it_is_mended_from_where_ours_came_from(site: Path, told: str | None, source: str) -> None:
+    install(site, "fakellm-conformance", OUR_INIT)
+    install(site, "fakellm", THEIR_INIT)
+    if told is not None:
+        (site / "fakellm_conformance-1.2.3.dist-info" / "direct_url.json").write_text(told)
+
+    assert f"  python -m pip install {source}\n" in str(guard.trouble())
+    assert f"  uvx --from {source} fakellm" in str(guard.trouble())
 
 
 @pytest.mark.parametrize("record", [True, False], ids=["by its files", "by top_level.txt"])
