@@ -1,8 +1,8 @@
 """What happened, exchange by exchange: bytes in and out, what was asked, the truth behind it, faults, disconnects.
 
 Bounded by count and by bytes, whichever comes first; the oldest leave. Everything that costs (truth, told values) is
-computed when somebody reads it. An optional sink gets each finished exchange as one JSON line. Secrets in headers are
-redacted wherever the journal is shown. This module knows no sockets; times are handed in.
+computed when somebody reads it. An optional sink gets each finished exchange as one JSON line. Secrets are blanked
+wherever the journal is shown (``hiding``). This module knows no sockets; times are handed in.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ from __future__ import annotations
 import base64
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from io import RawIOBase
 from typing import Any
 
 from .ask import Ask, Request
+from .hiding import Hiding
 from .message import Wire
 from .problem import breakdown
 from .stage import Played
 
 MAX_EXCHANGES = 1000
 MAX_BYTES = 64 * 1024 * 1024
-SECRET_HEADERS = frozenset(
-    {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key", "x-fakellm-admin-token"}
-)
-REDACTED = "[redacted]"
 
 
 @dataclass(slots=True)
@@ -89,16 +86,18 @@ class Exchange:
     def detail(self) -> dict[str, Any]:
         """Everything, truth included, as JSON; secrets redacted; bodies as text where they are UTF-8."""
         played = self.behind()
+        sent = () if self.wire is None else self.wire.headers
+        hide = Hiding(self.request.headers.items(), sent, query=self.request.query)
         return {
             **self.summary(),
             "request": {
-                "headers": redacted(self.request.headers),
-                "query": dict(self.request.query),
-                "body": text_or_base64(self.request.body),
+                "headers": dict(hide.pairs(self.request.headers.items())),
+                "query": hide.query(self.request.query),
+                "body": text_or_base64(hide.data(self.request.body)),
             },
             "response": {
-                "headers": [] if self.wire is None else [list(pair) for pair in redact_pairs(self.wire.headers)],
-                "body": text_or_base64(self.body),
+                "headers": hide.pairs(sent),
+                "body": text_or_base64(hide.data(self.body)),
                 "cut": self.wire is not None and self.wire.cut,
                 "frames": []
                 if self.wire is None
@@ -122,15 +121,6 @@ def ask_as_json(ask: Ask) -> dict[str, Any]:
         "sampling": {name: getattr(ask.sampling, name) for name in ask.sampling.__slots__},
         "ignored": list(ask.ignored),
     }
-
-
-def redacted(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers with secrets blanked."""
-    return {name: REDACTED if name.lower() in SECRET_HEADERS else value for name, value in headers.items()}
-
-
-def redact_pairs(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, REDACTED if name.lower() in SECRET_HEADERS else value) for name, value in headers)
 
 
 def text_or_base64(data: bytes) -> Any:

@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS = [
     {"errors"},
-    {"pattern_syntax", "resources", "chance", "message", "capture", "pages"},
+    {"pattern_syntax", "resources", "chance", "message", "capture", "pages", "hiding"},
     {"pattern", "timing", "generation", "tokenizer", "wire", "diagnosis"},
     {"ask", "detokenizer", "context"},
     {"told", "emission"},

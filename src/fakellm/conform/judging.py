@@ -7,11 +7,11 @@ is kept after it was written, except what run-level checks need of it. It starts
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..journal import redact_pairs
+from ..hiding import Hiding
 from . import globs
 from .baseline import Baseline
 from .case import Case
@@ -177,7 +177,7 @@ def _record(
         absent=absent,
         strips=strips,
         reproduce=run.reproduce(case.id),
-        stderr=stderr[-4000:] if troubled else "",
+        stderr=_hiding(last).text(stderr[-4000:]) if last is not None and troubled else stderr[-4000:] * troubled,
         evidence=_evidence(last, raw, folder) if last is not None and (troubled or run.evidence) else {},
         raw=raw,
         observed=tuple(to_json(one) for one in observations) if run.evidence else (),
@@ -194,14 +194,15 @@ def _turn_of(finding: Finding, observations: Sequence[Observation]) -> Observati
 
 def _evidence(one: Observation, raw: Mapping[str, bytes], folder: str) -> Mapping[str, Any]:
     """The wire log: every side as text, capped; the folder of all bytes where they were written."""
+    hide = _hiding(one)
     sides: dict[str, Any] = {"asked": one.case.request}
     if one.upstream:
         sides["calls"] = [_call_line(received) for received in one.upstream]
-        sides["request"] = _text(one.upstream[-1].body)
+        sides["request"] = _text(hide.data(one.upstream[-1].body))
     if one.sent is not None:
-        sides["response"] = f"HTTP {one.sent.status}\n{_text(one.sent.body)}"
+        sides["response"] = f"HTTP {one.sent.status}\n{_text(hide.data(one.sent.body))}"
     if one.downstream is not None:
-        sides["came back"] = f"HTTP {one.downstream.status}\n{_text(one.downstream.body)}"
+        sides["came back"] = f"HTTP {one.downstream.status}\n{_text(hide.data(one.downstream.body))}"
     if one.ending.capture is not None:
         sides["captured"] = _text(json.dumps(one.ending.capture.to_json(), ensure_ascii=False).encode(errors="replace"))
     if one.ending.traceback:
@@ -219,20 +220,27 @@ def _raw(observations: Sequence[Observation]) -> Mapping[str, bytes]:
     files: dict[str, bytes] = {}
     for one in observations:
         turn = f"turn-{one.case.turn}-" if len(observations) > 1 else ""
+        hide = _hiding(one)
         for number, received in enumerate(one.upstream, 1):
-            heads = "".join(f"{name}: {value}\n" for name, value in redact_pairs(received.headers))
-            head = f"{received.method} {received.path}\n{heads}\n".encode("utf-8", "replace")
-            files[f"{turn}request-{number}.txt"] = head + received.body
-        if one.sent is not None:
-            heads = "".join(f"{name}: {value}\n" for name, value in redact_pairs(one.sent.headers))
-            files[f"{turn}response.txt"] = (
-                f"HTTP {one.sent.status}\n{heads}\n".encode("utf-8", "replace") + one.sent.body
-            )
-        if one.downstream is not None:
-            heads = "".join(f"{name}: {value}\n" for name, value in redact_pairs(one.downstream.headers))
-            head = f"HTTP {one.downstream.status}\n{heads}\n".encode("utf-8", "replace")
-            files[f"{turn}came-back.txt"] = head + one.downstream.body
+            first = f"{received.method} {received.path}"
+            files[f"{turn}request-{number}.txt"] = _message(hide, first, received.headers, received.body)
+        for name, answer in (("response", one.sent), ("came-back", one.downstream)):
+            if answer is not None:
+                first = f"HTTP {answer.status}"
+                files[f"{turn}{name}.txt"] = _message(hide, first, answer.headers, answer.body)
     return files
+
+
+def _hiding(one: Observation) -> Hiding:
+    """What blanks the secrets that any side of an exchange showed."""
+    sides = [received.headers for received in one.upstream]
+    sides += [answer.headers for answer in (one.sent, one.downstream) if answer is not None]
+    return Hiding(*sides)
+
+
+def _message(hide: Hiding, first: str, headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
+    heads = "".join(f"{name}: {value}\n" for name, value in hide.pairs(headers))
+    return f"{first}\n{heads}\n".encode("utf-8", "replace") + hide.data(body)
 
 
 def _text(body: bytes) -> str:
