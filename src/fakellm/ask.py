@@ -6,6 +6,7 @@ what was asked. What the vendor ignores is kept by name in ``ignored``. This mod
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -25,6 +26,24 @@ class Request:
     body: bytes = b""
     pairs: tuple[tuple[str, str], ...] = ()
     """The whole query in order, repeated names and all (``query`` keeps the last of each)."""
+
+
+PASSING_HEADERS = frozenset(
+    {"host", "content-length", "connection", "user-agent", "accept", "accept-encoding", "accept-language", "date"}
+)
+"""Headers that no layout reads; everything else, also a gateway's own, may be matched on."""
+
+
+def digest_of(request: Request) -> bytes:
+    """Sixteen bytes that two requests share only when they are equal in all that can shape an answer."""
+    digest = hashlib.blake2b(request.body, digest_size=16)
+    digest.update(f"\n{request.method} {request.path}".encode("utf-8", "surrogateescape"))
+    if request.query:
+        digest.update(repr(sorted(request.query.items())).encode("utf-8", "surrogateescape"))
+    for name, value in request.headers.items():
+        if name not in PASSING_HEADERS:
+            digest.update(f"\n{name}:{value}".encode("utf-8", "surrogateescape"))
+    return digest.digest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ the clock it is handed. No sockets, no threads: the server and the fidelity tool
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Any, Protocol
 
 from . import wire
 from .aborting import Board
-from .ask import Ask, Request
+from .ask import Ask, Request, digest_of
 from .context import RequestContext, SeededIds
 from .errors import FakellmError
 from .faults.compose import Distortion, compose
@@ -178,7 +177,7 @@ class Stage:
             return Answer(problem_wire(500, words, "fakellm_defect"), problem=words)
 
     def _answer(self, request: Request) -> Answer:
-        key = self._digest(request)
+        key = digest_of(request)
         ids = SeededIds(b"%b%b/%d" % (self._salt, key, self._ordinal(key)))
         context = RequestContext(self._now, ids)
         known = self._known.get(key) if self.armed is None or not self.armed.waits(self.name) else None
@@ -351,17 +350,6 @@ class Stage:
             self._floor = max(self._floor, self._ordinals.popitem(last=False)[1])
         return ordinal
 
-    def _digest(self, request: Request) -> bytes:
-        """Sixteen bytes that two requests share only when they are equal in all that can shape an answer."""
-        digest = hashlib.blake2b(request.body, digest_size=16)
-        digest.update(f"\n{request.method} {request.path}".encode("utf-8", "surrogateescape"))
-        if request.query:
-            digest.update(repr(sorted(request.query.items())).encode("utf-8", "surrogateescape"))
-        for name, value in request.headers.items():
-            if name not in _PASSING_HEADERS:
-                digest.update(f"\n{name}:{value}".encode("utf-8", "surrogateescape"))
-        return digest.digest()
-
 
 def whole_when_done(rendering: Rendering, played: Played) -> Rendering:
     """A whole answer leaves when its last step is due (a queued one, which the caller polls for, at once)."""
@@ -393,12 +381,6 @@ def _weight(played: Played) -> int:
     told = played.told
     prompts = sum(len(prompt.scores or ()) for prompt in told.prompts)
     return 16 + prompts + sum(len(choice.ids or ()) for choice in told.choices)
-
-
-_PASSING_HEADERS = frozenset(
-    {"host", "content-length", "connection", "user-agent", "accept", "accept-encoding", "accept-language", "date"}
-)
-"""Headers that no layout reads; everything else, also a gateway's own, may be matched on."""
 
 
 def _plain_wire(rendering: Rendering) -> Wire:
