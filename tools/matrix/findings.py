@@ -118,7 +118,7 @@ def _told(claim: ClaimModel, result: Result) -> list[str]:
     if claim.report:
         lines += [f"See also {claim.report}.", ""]
     page = f"runs/{result.name}.html#{anchor(claim.case)}"
-    return [*lines, f"[All of the evidence]({page}), and again:", "", "```sh", row.get("reproduce", ""), "```", ""]
+    return [*lines, f"[All of the evidence]({page}), and again:", "", "```sh", _command(claim), "```", ""]
 
 
 def _failed(claim: ClaimModel, row: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -96,8 +96,9 @@ def _finding_whole(finding: Row, reasons: Sequence[str]) -> dict[str, Any]:
 
 
 def _strip_row(row: Row) -> list[Any]:
-    sides = [[(row.get(side) or {}).get(name) for name in ("id", "logprob")] for side in STRIP]
-    return [row["position"], row.get("piece"), *(value for side in sides for value in side), bool(row.get("differs"))]
+    sides: list[Row] = [row.get(side) or {} for side in STRIP]
+    values: list[Any] = [side.get(name) for side in sides for name in ("id", "logprob")]
+    return [row["position"], row.get("piece"), *values, bool(row.get("differs"))]
 
 
 def _strip_whole(row: Sequence[Any]) -> dict[str, Any]:

@@ -47,3 +47,5 @@ def publish(root: Path, recipes: Sequence[Recipe]) -> None:
     (folder / "findings.md").write_text(findings.document(findings.load(recipes), results), encoding="utf-8")
     front = root / README
     front.write_text(readme.with_table(front.read_text(encoding="utf-8"), results, missing), encoding="utf-8")
+    beside = folder / "README.md"
+    beside.write_text(readme.with_driven(beside.read_text(encoding="utf-8"), recipes), encoding="utf-8")

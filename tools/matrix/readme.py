@@ -1,24 +1,42 @@
-"""The summary table between the markers of the project's README: one row per run, with versions and date. Pure."""
+"""The tables between the markers of two READMEs: the project's, one row per run, with versions and date, and the one
+beside the results, who is driven how. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from . import table
+from .recipe import Recipe
 from .result import Result
 
 BEGIN = "<!-- matrix: begin -->"
 END = "<!-- matrix: end -->"
+DRIVEN_BEGIN = "<!-- driven: begin -->"
+DRIVEN_END = "<!-- driven: end -->"
 MARKS = {"kept": "yes", "null": "lost", "changed": "wrong", "absent": "–"}
 VALUES = ("prompt_token_ids", "completion_token_ids", "logprobs")
 
 
 def with_table(text: str, results: Sequence[Result], missing: Mapping[str, str]) -> str:
     """The README with the table between its markers renewed; the text as it is where there are no markers."""
-    if BEGIN not in text or END not in text:
+    return _between(text, BEGIN, END, block(results, missing))
+
+
+def with_driven(text: str, recipes: Sequence[Recipe]) -> str:
+    """The results' README with its table of who is driven how, from which folder, and by which command."""
+    lines = ["| name | how it is driven | again |", "|---|---|---|"]
+    for one in recipes:
+        link = f"[{_plain(one.name)}](../../{one.folder.as_posix()})"
+        again = f"`make matrix CLIENT={one.name}`" if one.model.not_installed is None else "not installed"
+        lines.append(f"| {link} | {one.model.driven.replace('|', '/')} | {again} |")
+    return _between(text, DRIVEN_BEGIN, DRIVEN_END, "\n".join(lines) + "\n")
+
+
+def _between(text: str, begin: str, end: str, new: str) -> str:
+    if begin not in text or end not in text:
         return text
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n{block(results, missing)}{END}{rest.partition(END)[2]}"
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n{new}{end}{rest.partition(end)[2]}"
 
 
 def block(results: Sequence[Result], missing: Mapping[str, str]) -> str:

@@ -96,7 +96,7 @@ def read(path: Path) -> Result:
     if rows[0].get("format") != FORMAT:
         raise ValueError(f"{path.name} was written by another version of this tool: run make matrix CLIENT={path.stem}")
     header, cases = packing.unpacked(rows[0], rows[1:-1])
-    return Result(header, cases, rows[-1])
+    return Result(header, [*cases], rows[-1])
 
 
 def surprises(result: Result, untested: Mapping[str, str]) -> list[str]:

@@ -23,7 +23,8 @@ _TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)/[^\s\"'`),:]*")
 _PORT = re.compile(r"\b(127\.0\.0\.1|localhost|0\.0\.0\.0|\[::1?\])(:|', )\d{2,5}\b")
 _PORT_ALONE = re.compile(r"(\bport[ =:]{1,2})\d{4,5}\b")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
-_CREATED = re.compile(r"(\\?\"created(?:_at)?\\?\":\s?)\d{10}\b(?:\.\d+)?")
+_CREATED = re.compile(r"(\\?\"created(?:_at)?\\?\":\s?)\d{10}((?:\d{3})?)\b(?:\.\d+)?")
+_STAMP = re.compile(r"(\\?\"[a-z_]+_ts\\?\":\s?)\d{10}\b(?:\.\d+)?")
 _PROCESS = re.compile(r"\b(pid[ =:]{1,2}|process )\d+\b")
 
 
@@ -62,7 +63,8 @@ def scrubbed(text: str, machine: Machine) -> str:
     text = _PORT.sub(r"\1\2PORT", text)
     text = _PORT_ALONE.sub(r"\1PORT", text)
     text = _ADDRESS.sub("0x…", text)
-    text = _CREATED.sub(r"\g<1>1700000000", text)
+    text = _CREATED.sub(r"\g<1>1700000000\g<2>", text)
+    text = _STAMP.sub(r"\g<1>1700000000.0", text)
     text = _PROCESS.sub(r"\1N", text)
     return _named(text, machine.host, "HOST")
 

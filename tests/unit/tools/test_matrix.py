@@ -170,6 +170,17 @@ class TestTables:
         assert "| [One](conformance/results/runs/one.html) | 1.0 | nonconformant | 1 of 2 |" in changed
         assert changed == readme.with_table(changed, [outcome], {})
 
+    def test_the_results_say_how_each_client_is_driven(self, tmp_path: Path) -> None:
+        model = recipe.RecipeModel(name="one", homepage="h", driven="by hand", not_installed="it is not published")
+        text = f"a\n{readme.DRIVEN_BEGIN}\nold\n{readme.DRIVEN_END}\nb\n"
+
+        changed = readme.with_driven(text, [recipe.Recipe("client", model, Path("conformance/adapters/one"), tmp_path)])
+
+        assert "| [one](../../conformance/adapters/one) | by hand | not installed |" in changed
+        assert "old" not in changed
+        assert changed.startswith("a\n")
+        assert changed.endswith("\nb\n")
+
 
 class TestFindings:
     CLAIM = {"title": "It counts nothing", "run": "one", "case": SHORT, "check": "align.ids-vs-logprobs"}
@@ -183,7 +194,7 @@ class TestFindings:
         page = findings.document(self.claim(tmp_path), [outcome])
 
         assert "### It counts nothing" in page
-        assert "fakellm x" in page
+        assert f"make matrix CLIENT=one MATRIX_ARGS=\"--only '{SHORT}'\"" in page
 
     def test_a_claim_without_evidence_does_not_build(self, outcome: result.Result, tmp_path: Path) -> None:
         with pytest.raises(recipe.RecipeError, match="has no evidence"):

@@ -29,7 +29,9 @@ GIVES_AWAY = re.compile(
         ("from box7.lan and box7, not box77", "from HOST and HOST, not box77"),
         ("<object at 0x7f3a2b1c4d50>", "<object at 0x…>"),
         ('"created":1795970608,"model"', '"created":1700000000,"model"'),
+        ('"created":1795970608000,"model"', '"created":1700000000000,"model"'),
         ("[pid 4711] gone", "[pid N] gone"),
+        ('"response_sent_to_client_ts":1795980678.91}', '"response_sent_to_client_ts":1700000000.0}'),
     ],
 )
 def test_a_text_comes_out_without_the_machine(given: str, shown: str) -> None:
