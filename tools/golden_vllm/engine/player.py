@@ -203,8 +203,14 @@ class Part:
         return {
             "prompt_token_ids": self._prompt,
             "prompt_logprobs": None if rows is None else [None, *(one.to_truth() for one in rows)],
-            "choice": {**self._choice, "tokens": told or self._choice["tokens"]},
+            "choice": {**self._choice, **self._known_end(), "tokens": told or self._choice["tokens"]},
         }
+
+    def _known_end(self) -> dict[str, str]:
+        """How the truth ends, as far as this version's engine knows such an end."""
+        wanted = self._choice.get("finish_reason")
+        known = wanted is None or hasattr(engine.FinishReason, wanted.upper())
+        return {} if known else {"finish_reason": str(engine.FinishReason.ABORT)}
 
     async def play(self) -> None:
         """All steps, each when the server has had time for the one before."""

@@ -52,9 +52,14 @@ def aborted(choice: Choice, steps: int) -> Choice:
     return Choice(choice.tokens[: sum(made)], (*made, 0), "abort")
 
 
+def engine_requests(ask: Ask) -> int:
+    """What the output processor holds for it: one a prompt; several samples stand beside their parent."""
+    return len(ask.prompts) * (ask.n if ask.n == 1 else ask.n + 1)
+
+
 def abort_all(running: Running) -> int:
-    """End everything; how many requests the output processor had: several samples stand beside their parent."""
-    requests = sum(len(ask.prompts) * (ask.n if ask.n == 1 else ask.n + 1) for ask in running.flights.asks())
+    """End everything; how many requests there were."""
+    requests = running.flights.requests()
     running.flights.abort(Which())
     return requests
 

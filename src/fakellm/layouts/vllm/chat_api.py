@@ -20,6 +20,7 @@ from .chat_whole import ChatBody
 from .failures import chat_failure, failure_of
 from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
+from .options import V16
 from .parsing import asked_of, seen_prompt, shows_specials
 from .prompts import chat_prompt
 from .truncation import truncated
@@ -76,6 +77,9 @@ def chat_ask(
     )
 
 
+OVERRIDDEN = ("add_generation_prompt", "continue_final_message", "chat_template", "tools")
+
+
 def make_prompt(values: Mapping[str, Any], running: Running) -> Prompt | Rendering:
     """The prompt: by the chat template, or ids handed over in kv_transfer_params (from 0.28)."""
     handed: Any = values.get("kv_transfer_params")
@@ -83,6 +87,9 @@ def make_prompt(values: Mapping[str, Any], running: Running) -> Prompt | Renderi
         ids: Any = cast(Mapping[str, Any], handed).get("prompt_token_ids")
         if ids:
             return Prompt(tuple(ids), None)
+    if running.traits.version < V16:  # variables win over the request's own members of these names
+        variables: Mapping[str, Any] = values.get("chat_template_kwargs") or {}
+        values = {**values, **{name: variables[name] for name in OVERRIDDEN if name in variables}}
     tools = values.get("tools")
     if values.get("tool_choice") == "none" and running.settings.exclude_tools_when_tool_choice_none:
         tools = None
@@ -98,7 +105,8 @@ def make_prompt(values: Mapping[str, Any], running: Running) -> Prompt | Renderi
             variables=values.get("chat_template_kwargs"),
         )
     except TokenizerError as problem:
-        return json_answer(error_value(problem.message, "BadRequestError", None, 400), status=400)
+        text = f"{problem.message} None" if running.traits.cause_shown else problem.message
+        return json_answer(error_value(text, "BadRequestError", None, 400), status=400)
     return truncated(prompt, values, running.traits, running.settings)
 
 

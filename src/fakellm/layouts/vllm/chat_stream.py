@@ -10,6 +10,7 @@ from ...told import ToldChoice, ToldStep
 from .bodies import ENGINE_FAILURE, EVENT_HEADERS, cached_details, error_events, metrics_value
 from .chat import Answer, entries, ids_of
 from .chat_delta import finished_delta, parsed_delta
+from .failures import break_of, stream_failure
 from .frame import chunk_usage, keep_alives, says_nothing_yet
 
 
@@ -20,9 +21,9 @@ class ChatStream(Answer):
     def render(self) -> Rendering:
         messages = sorted(self._events(), key=lambda message: message.due_ms)
         last = messages[-1].due_ms if messages else 0.0
-        failed = any(choice.failure is not None for choice in self.told.choices)
-        if failed:
-            messages.extend(error_events(ENGINE_FAILURE, last))
+        failure = self._failure()
+        if failure is not None:
+            messages.extend(error_events(failure, last))
         else:
             if self.ask.wants.usage:
                 messages.append(Message("usage", self._usage_chunk(), due_ms=last))
@@ -34,13 +35,29 @@ class ChatStream(Answer):
             stream=True,
         )
 
+    def _failure(self) -> Any:
+        """The error that ends the stream, None if it ends well."""
+        crash = next((broken[1] for broken in map(break_of, self.told.choices) if broken is not None), None)
+        if crash is not None:
+            return stream_failure(crash, self.facts.traits)
+        failed = any(choice.failure is not None for choice in self.told.choices)
+        return ENGINE_FAILURE if failed else None
+
     def _events(self) -> list[Message]:
         rounds: list[tuple[float, int, int, Message]] = []
+        ends: list[tuple[float, int, int]] = []
         for choice in self.told.choices:
+            broken = break_of(choice)
             for number, step in enumerate(choice.steps):
+                if broken is not None and number >= broken[0]:
+                    ends.append((step.due_ms, number, choice.index))
+                    break
                 message = None if says_nothing_yet(step) else self._step(choice, step)
                 if message is not None:
                     rounds.append((step.due_ms, number, choice.index, message))
+        if ends:
+            first = min(ends)
+            rounds = [row for row in rounds if row[:3] < first]
         rounds.sort(key=lambda row: row[:3])
         first_due = min((choice.steps[0].due_ms for choice in self.told.choices if choice.steps), default=0.0)
         opening = [self._role_chunk(choice, first_due) for choice in self.told.choices]

@@ -71,6 +71,7 @@ def _facts(answer: Row, body: Row, running: Running, context: Context) -> Answer
         created=int(context.now()),
         model=model_name(body.get("model"), running),
         shape=running.shape,
+        traits=running.traits,
         fingerprint=None,
         tool_id=no_tools,
     )

@@ -6,18 +6,34 @@ an answer, in the words of the version and the API.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...message import Rendering
-from ...told import Told
+from ...told import Told, ToldChoice
 from .bodies import json_answer
 from .traits import Traits
 from .validate.flaws import Crash, Objection
-from .validate.spelling import failure_body, spell_handler_crash, spell_objection
+from .validate.spelling import error_body, failure_body, internal_error, spell_handler_crash, spell_objection
 
 
 def failure_of(told: Told) -> Objection | Crash | None:
     """What the server failed with when it read a whole answer, None if it did not."""
     found = (choice.extras.get("failed") for choice in told.choices)
     return next((failed for failed in found if isinstance(failed, Objection | Crash)), None)
+
+
+def break_of(choice: ToldChoice) -> tuple[int, Crash] | None:
+    """At which step of a stream the server broke, and with what; None if it did not."""
+    found: tuple[int, Crash] | None = choice.extras.get("broken")
+    return found
+
+
+def stream_failure(crash: Crash, traits: Traits) -> Mapping[str, Any]:
+    """The event that ends a chat stream: up to 0.12 every exception counts as a bad request."""
+    if traits.handler_crash == "detailed":
+        return error_body(crash.message, "BadRequestError", None, 400, traits)
+    return failure_body(crash, traits)
 
 
 def chat_failure(failed: Objection | Crash, traits: Traits) -> Rendering:
@@ -37,5 +53,4 @@ def responses_failure(failed: Objection | Crash, traits: Traits) -> Rendering:
 
 def messages_failure(failed: Crash) -> Rendering:
     """The answer of messages to an exception: always the same."""
-    body = {"type": "error", "error": {"type": "internal_error", "message": failed.message}}
-    return json_answer(body, status=500)
+    return json_answer(internal_error(failed.message), status=500)

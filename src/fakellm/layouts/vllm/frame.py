@@ -10,6 +10,7 @@ from typing import Any
 from ...message import Message
 from ...told import Told, ToldStep
 from .shape import Shape
+from .traits import Traits
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -23,6 +24,7 @@ class AnswerFacts:
     created: int
     model: str
     shape: Shape
+    traits: Traits
     fingerprint: str | None
     tool_id: Callable[[int, int, bool], str]
     prompt_details: bool = False

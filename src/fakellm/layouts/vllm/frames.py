@@ -34,6 +34,7 @@ def answer_facts(prefix: str, ask: Ask, running: Running, context: Context) -> A
         created=int(context.now()),
         model=model_name(ask.model, running),
         shape=running.shape,
+        traits=running.traits,
         fingerprint=running.fingerprint if running.shape.fingerprint else None,
         tool_id=tool_id,
         prompt_details=settings.enable_prompt_tokens_details,

@@ -17,7 +17,7 @@ from ...message import Rendering
 from ...plan import ROOMY_TOKENS
 from ...told import Told
 from ..base import Context, Flights, Launch, Served
-from .aborts import aborted, engine_ids
+from .aborts import aborted, engine_ids, engine_requests
 from .api import Api, Handler, Running
 from .batch_api import BATCH
 from .bodies import detail_answer, error_value, json_answer
@@ -152,6 +152,10 @@ class Station:
     def engine_ids(self, ask: Ask, context: Context) -> Sequence[str]:
         """The engine's id of every choice."""
         return engine_ids(ask, self.running, context)
+
+    def engine_requests(self, ask: Ask) -> int:
+        """What the engine's front holds for it."""
+        return engine_requests(ask)
 
     def aborted(self, choice: Choice, steps: int) -> Choice:
         """What the engine leaves of a choice that is aborted after so many steps."""

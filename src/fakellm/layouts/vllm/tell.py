@@ -162,7 +162,7 @@ def _told_choice(
             scores=step.tokens,
             text=step.text,
             parts=None if view is None else view.steps[place],
-            finish_reason=step.finish_reason,
+            finish_reason=_finish(step.finish_reason, facts),
             stop_reason=step.stop_reason,
             due_ms=step.due_ms,
             reasoning_tokens=None if running is None or place >= len(running) else running[place],
@@ -175,12 +175,17 @@ def _told_choice(
         scores=scores,
         text=emitted.text,
         steps=steps,
-        finish_reason=emitted.finish_reason,
+        finish_reason=_finish(emitted.finish_reason, facts),
         stop_reason=emitted.stop_reason,
         parts=None if view is None else view.whole,
         failure=emitted.failure,
         extras=generation.extras if view is None else {**generation.extras, **view.extras()},
     )
+
+
+def _finish(reason: str | None, facts: Facts) -> str | None:
+    """Engines that know no error end as aborted."""
+    return "abort" if reason == "error" and not facts.shape.engine_fails else reason
 
 
 def _scores(ask: Ask, tokens: Sequence[Token], facts: Facts) -> tuple[Score, ...]:

@@ -14,6 +14,7 @@ from .api import Api, Running
 from .bodies import error_value, json_answer
 from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
+from .options import V16
 from .validate import Refusal, check_context, engine_checks, read
 
 GATE = "Scale-out endpoints are disabled. Restart vllm serve with --enable-scale-out to enable them."
@@ -75,7 +76,7 @@ def _wants(values: Mapping[str, Any], params: Mapping[str, Any], running: Runnin
     return Wants(
         prompt_token_ids=bool(values.get("return_token_ids")),
         completion_token_ids=True,
-        logprobs=count is not None,
+        logprobs=count is not None and (count != 0 or running.traits.version >= V16),
         top_logprobs=count or 0,
         prompt_logprobs=params.get("prompt_logprobs"),
         usage=usage,

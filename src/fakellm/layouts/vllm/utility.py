@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...ask import Request
@@ -13,8 +14,10 @@ from .bodies import empty_answer, json_answer
 from .chat_api import make_prompt
 from .frames import random_id
 from .metrics import METRICS_TYPE
+from .options import V16
 from .prompts import encoded
 from .validate import Refusal, read
+from .validate.spelling import spell_note
 
 Parameters = Mapping[str, str]
 
@@ -102,6 +105,7 @@ def _model_row(name: str, root: str, parent: str | None, running: Running, conte
 
 def tokenize(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
     """Ids of a prompt (special tokens added by default) or of a conversation (not added by default)."""
+    running = _telling_causes(running)
     parsed = read("tokenize", request, running.traits, running.settings)
     if isinstance(parsed, Refusal):
         return parsed.rendering()
@@ -125,10 +129,29 @@ def tokenize(request: Request, running: Running, context: Context, parameters: P
     )
 
 
+def _telling_causes(running: Running) -> Running:
+    """In 0.16 this is the last handler whose refusals end in the exception's cause."""
+    if running.traits.version != V16:
+        return running
+    return replace(running, traits=replace(running.traits, cause_shown=True))
+
+
 def detokenize(request: Request, running: Running, context: Context, parameters: Parameters) -> Rendering:
     """Text of ids, special tokens shown; an id outside the vocabulary is empty text."""
     parsed = read("detokenize", request, running.traits, running.settings)
     if isinstance(parsed, Refusal):
         return parsed.rendering()
+    problem = next(filter(None, map(_outside, parsed.values["tokens"])), None)
+    if problem is not None:  # later versions check the bounds with the body
+        return spell_note(problem, running.traits).rendering()
     ids = [token_id for token_id in parsed.values["tokens"] if 0 <= token_id < running.tokenizer.vocab_size]
     return json_answer({"prompt": running.tokenizer.decode(ids, skip_special_tokens=False)})
+
+
+def _outside(token_id: int) -> str | None:
+    """What the tokenizers library says of an id that is no 32-bit number."""
+    if not -(2**63) <= token_id < 2**63:
+        return "Python int too large to convert to C long"
+    if token_id < 0:
+        return "number too small to fit in target type"
+    return "number too large to fit in target type" if token_id >= 2**32 else None

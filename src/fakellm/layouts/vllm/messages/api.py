@@ -21,8 +21,10 @@ from ..frames import answer_facts
 from ..hear import request_id, sampling
 from ..parsing import asked_of, seen_prompt, shows_specials
 from ..route import Route
+from ..traits import Traits
 from ..validate import Parsed, Refusal, check_context, engine_checks, read, refused_conversation
 from ..validate.flaws import Crash
+from ..validate.spelling import internal_error
 from .answer import Converter, UnusableInput, error_value, whole
 from .inputs import UnknownTool, chat_values
 from .old_stream import OldConverter
@@ -86,7 +88,7 @@ def _chat(parsed: Parsed, rules: MessageRules, running: Running) -> tuple[dict[s
     if refusal is not None:
         return refusal.rendering()
     prompt = make_prompt(values, running)
-    return translated(prompt) if isinstance(prompt, Rendering) else (values, prompt)
+    return translated(prompt, running.traits) if isinstance(prompt, Rendering) else (values, prompt)
 
 
 def _system_first(running: Running) -> bool:
@@ -99,9 +101,11 @@ def _system_first(running: Running) -> bool:
     return False
 
 
-def translated(rendering: Rendering) -> Rendering:
+def translated(rendering: Rendering, traits: Traits) -> Rendering:
     """An error of the chat handler in Anthropic's shape."""
     error = cast("Mapping[str, Mapping[str, Any]]", rendering.messages[0].body)["error"]
+    if traits.messages_crash:
+        return json_answer(internal_error(str(error["message"])), status=500)
     shown = error_value(str(error["type"]), str(error["message"]))
     return replace(rendering, messages=(Message("body", shown),))
 
@@ -142,10 +146,10 @@ def render(told: Told, ask: Ask, running: Running, context: Context) -> Renderin
     if isinstance(failed, Crash):
         return messages_failure(failed)
     if failed is not None:
-        return translated(chat_failure(failed, running.traits))
+        return translated(chat_failure(failed, running.traits), running.traits)
     answered = ChatBody(told, ask, facts).render()
     if answered.status != 200:
-        return translated(answered)
+        return translated(answered, running.traits)
     try:
         message = whole(cast("Mapping[str, Any]", answered.messages[0].body), rules, signature)
     except UnusableInput as problem:

@@ -66,7 +66,7 @@ class VllmParser:
         ids = [token.id for token in choice.tokens if token.id is not None]
         reasoning, _ = self._fresh()
         counted = reasoning.count(ids) if self.rules.counts != "no" and reasoning is not None else None
-        deltas, counts, begun = self._played(choice, index)
+        deltas, counts, begun, broken = self._played(choice, index)
         whole: tuple[Part, ...] = ()
         failed: Exception | None = None
         try:
@@ -80,6 +80,7 @@ class VllmParser:
             step_reasoning_tokens=tuple(counts) if counted is not None else None,
             calls_begun=begun,
             failed=failed,
+            broken=broken,
         )
 
     def read(self, text: str) -> tuple[Part, ...]:
@@ -100,22 +101,30 @@ class VllmParser:
         tools = make_tools(self.tokenizer, self.settings, self.rules, self.asked, alone=reasoning is None)
         return reasoning, tools
 
-    def _played(self, choice: EmittedChoice, index: int) -> tuple[list[Delta | None], list[int], bool]:
-        """The delta of every step, the reasoning tokens counted after each, and whether a tool call has begun."""
+    def _played(
+        self, choice: EmittedChoice, index: int
+    ) -> tuple[list[Delta | None], list[int], bool, tuple[int, Crash] | None]:
+        """The delta of every step, the reasoning tokens counted after each, whether a tool call has begun, and at which
+        step the server broke with what. No delta comes after that."""
         reasoning, tools = self._fresh()
         flow = self._flow(reasoning, tools, index)
         deltas: list[Delta | None] = []
         counts: list[int] = []
         ids: list[int] = []
-        for step in choice.steps:
+        broken: tuple[int, Crash] | None = None
+        for number, step in enumerate(choice.steps):
             fresh = [token.id for token in choice.tokens[step.tokens[0] : step.tokens[1]] if token.id is not None]
             ids += fresh
-            deltas.append(flow.step(step.text, fresh, step.finish_reason is not None))
+            try:
+                delta = None if broken else flow.step(step.text, fresh, step.finish_reason is not None)
+            except Crash as crash:
+                delta, broken = None, (number, crash)
+            deltas.append(delta)
             if reasoning is not None and self.rules.counts != "no":
                 counts.append(reasoning.counted(fresh))
         if counts and reasoning is not None:
             counts[-1] = reasoning.count(ids)
-        return deltas, counts, tools is not None and tools.begun
+        return deltas, counts, tools is not None and tools.begun, broken
 
     def _flow(self, reasoning: ReasoningParser | None, tools: ToolParser | None, index: int) -> Flow:
         rules, asked = self.rules, self.asked

@@ -2,7 +2,7 @@
 
 A step sends a call's name, the opening brace, a complete parameter or the closing brace, whatever more it holds; up to
 0.16 that loses braces and parameters when steps hold several tokens. Source: qwen3coder_tool_parser.py of 0.10.2 to
-0.20.2. (What these versions add to the last step of a stream is left out up to 0.16, where the server then fails.)
+0.20.2.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class OldCoder:
         return bool(self.read)
 
     def expected(self) -> tuple[int, str] | None:
-        return (len(self.read) - 1, self.read[-1]["arguments"]) if self._bursts and self.read else None
+        return (len(self.read) - 1, self.read[-1]["arguments"]) if self.read else None
 
     def finish(self) -> Delta | None:
         return None

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from ...partial_json import NotJson, read_partial
 from ..validate.containers import ListOf
-from ..validate.flaws import Flaw, Objection
+from ..validate.flaws import Crash, Flaw, Objection
 from ..validate.parts import MAYBE_OBJECT, MAYBE_TEXT, TEXT, WRAPPED, model
 from ..validate.records import REQUIRED, Field
 from ..validate.spelling import printed_flaws
@@ -25,6 +25,7 @@ from .deltas import Call, Delta
 _DEFINITIONS = ListOf(
     model(Field("name", TEXT, REQUIRED), Field("description", MAYBE_TEXT), Field("parameters", MAYBE_OBJECT))
 )
+_BRACKETS = re.compile(r'["\[\]{}]')
 _PARAMETERS = re.compile(r'.*"parameters":\s*(.*)', re.DOTALL)
 
 
@@ -79,10 +80,11 @@ class Named:
 
 class Required:
     """``required`` up to 0.28. ``strings_known``: brackets in strings do not count, and the first arguments are cut by
-    what stands before them (0.28)."""
+    what stands before them (0.28). ``breaks``: text that cannot become JSON raises Crash (up to 0.12)."""
 
-    def __init__(self, *, strings_known: bool) -> None:
+    def __init__(self, *, strings_known: bool, breaks: bool = False) -> None:
         self._strings_known = strings_known
+        self._breaks = breaks
         self._named = False
 
     def step(self, text: str, before: str, so_far: str) -> Delta | None:
@@ -92,6 +94,8 @@ class Required:
             read: Any = read_partial(so_far)[0]
         except NotJson:
             read = None
+            if self._breaks:
+                _check_brackets(so_far)
         if not isinstance(read, list) or not read:
             self._named = False
             return None
@@ -131,6 +135,33 @@ class Required:
             elif character == "," and not level.in_string:
                 break
         return shown, closed
+
+
+def _check_brackets(text: str) -> None:
+    """What nobody catches of the library that reads unfinished JSON; raises Crash. Where the first bracket comes before
+    the first quote, it closes what is open and lets the JSON decoder say what is wrong."""
+    marks = [(found.start(), found.group()) for found in _BRACKETS.finditer(text)]
+    if not marks or marks[0][1] == '"':
+        return
+    level = _Level(strings_known=True)
+    stack: list[tuple[int, str]] = []
+    for place, character in enumerate(text):
+        if not level.push(character) and (level.in_string or character not in "[]"):
+            continue
+        if character in "{[":
+            stack.append((place, character))
+        elif not stack:
+            raise Crash("IndexError", "pop from empty list")
+        else:
+            opened, mark = stack.pop()
+            if mark + character not in ("{}", "[]"):
+                wanted = "{" if character == "}" else "["
+                raise Crash("AssertionError", f"Expected '{wanted}' at index {opened}, got '{mark}'")
+    closed = text + ('"' if level.in_string else "") + "".join("}" if mark == "{" else "]" for _, mark in stack[::-1])
+    try:
+        json.loads(closed)
+    except ValueError as bad:
+        raise Crash("ValueError", str(bad)) from None
 
 
 def _object(value: Any) -> dict[str, Any]:

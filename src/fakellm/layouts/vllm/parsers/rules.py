@@ -63,6 +63,8 @@ class ParserRules:
     required_fails: str = "never"
     """``required`` with JSON that is no list of calls: ``never`` (from 0.20.2: no calls), ``invalid`` = it is refused
     (0.10.2), ``empty`` = and the server fails on an empty list (0.12 and 0.16)."""
+    required_breaks: bool = False
+    """A ``required`` stream whose text cannot become JSON ends in the JSON library's error (up to 0.12)."""
     rest_with_nulls: bool = False
     """Arguments that the last step had to add come with a null id, type and name (0.16 and 0.20.2)."""
     counts: str = "stream"
@@ -109,7 +111,7 @@ RULES_0_16 = replace(
     coder_bursts=False,
     required_fails="empty",
 )
-RULES_0_12 = replace(RULES_0_16, next_step=True, any_close=True, rest_with_nulls=False)
+RULES_0_12 = replace(RULES_0_16, next_step=True, any_close=True, rest_with_nulls=False, required_breaks=True)
 RULES_0_10_2 = replace(
     RULES_0_12, exact_hermes=False, hermes_shows_specials=False, named_none="validated", required_fails="invalid"
 )

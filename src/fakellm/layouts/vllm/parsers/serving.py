@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..validate.flaws import Crash
 from .choose import Asked
 from .deltas import Call, Delta
 from .flow import Flow
@@ -36,7 +37,7 @@ class Forced:
     ) -> None:
         self._reasoning = reasoning
         self._named = Named(asked.name, index) if asked.choice == "named" else None
-        self._required = Required(strings_known=False)
+        self._required = Required(strings_known=False, breaks=rules.required_breaks)
         self._state = _State(reasoning, asked.prompt_ended)
         self._looks_first = rules.flow == "parser" or self._named is None
         """Does a prompt that ended the reasoning count before the first step is read?"""
@@ -125,7 +126,8 @@ class Served:
 
 class Checked:
     """Adds what up to 0.20.2 the server did with the last step: arguments that were read but not sent replace the
-    step's own. ``nulls``: id, type and name are then written as null (0.16 and 0.20.2)."""
+    step's own. ``nulls``: id, type and name are then written as null (0.16 and 0.20.2). Raises Crash where the server
+    fails on that."""
 
     def __init__(self, flow: Flow, tools: ToolParser, *, nulls: bool) -> None:
         self._flow = flow
@@ -142,7 +144,9 @@ class Checked:
         if not calls or calls[0].function.get("arguments") is None or expected is None:
             return delta
         index, written = expected
-        sent = self._tools.sent[index] if index < len(self._tools.sent) else ""
+        if index >= len(self._tools.sent):  # qwen3_coder up to 0.16 keeps no account of what it sent
+            raise Crash("IndexError", "list index out of range")
+        sent = self._tools.sent[index]
         latest = len(calls[0].function.get("arguments") or "")
         rest = written.replace(sent[:-latest] if latest else sent, "", 1)
         if not self._nulls:

@@ -10,7 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ..options import V12, V28, V32
+from pydantic_core import from_json
+
+from ..options import V12, V16, V24, V28, V32
 from .checks import Rules, as_list, as_object
 from .flaws import Objection
 
@@ -35,7 +37,9 @@ def check_constraints(values: Mapping[str, Any], rules: Rules) -> None:
     if "\x00" in (given.get("regex") or "") and rules.version >= V28:
         raise Objection("structured_outputs.regex must not contain a NUL character ('\\x00')")
     for schema in (given.get("json"), _format_schema(values)):
-        _check_schema(schema, plain)
+        _check_schema(schema, rules)
+    if as_object(values.get("response_format")).get("structures") == [] and rules.version < V24:
+        raise Objection("No structural tags found in the grammar spec.", plain=True)
 
 
 def _format_schema(values: Mapping[str, Any]) -> Any:
@@ -45,15 +49,27 @@ def _format_schema(values: Mapping[str, Any]) -> Any:
     return as_object(wanted.get("json_schema")).get("schema")
 
 
-def _check_schema(schema: Any, plain: bool) -> None:
+def _bad_json(text: str, complaint: str, rules: Rules) -> Objection:
+    """Up to 0.12 the words are those of a JSON reader written in Rust, up to 0.24 those of Python's."""
+    if rules.version >= V28:
+        return Objection(BAD_JSON)
+    if rules.version < V16:
+        try:
+            from_json(text)
+        except ValueError as bad:
+            complaint = str(bad)
+    return Objection(complaint, plain=True)
+
+
+def _check_schema(schema: Any, rules: Rules) -> None:
     if isinstance(schema, str):
         try:
             schema = json.loads(schema)
         except ValueError as bad:
-            raise Objection(str(bad) if plain else BAD_JSON, plain=plain) from None
+            raise _bad_json(schema, str(bad), rules) from None
     unknown = _unknown_type(schema)
     if unknown is not None:
-        raise Objection(f"Grammar error: Invalid type: {unknown}", plain=plain)
+        raise Objection(f"Grammar error: Invalid type: {unknown}", plain=rules.version < V28)
 
 
 def _unknown_type(schema: Any) -> str | None:

@@ -41,7 +41,7 @@ def check_context(
         if api in TOKENS_IN:
             return _tokens_in_room(rules, len(prompt_ids), asked, fields)
         if traits.context_style == "requested":
-            _check_requested(api, rules, len(prompt_ids), asked)
+            _check_requested(api, rules, len(prompt_ids), asked, fields)
         else:
             _check_summed(api, rules, prompt_ids, asked, fields)
         return room_for(rules, len(prompt_ids), asked, fields)
@@ -71,11 +71,16 @@ def room_for(rules: Rules, prompt_length: int, asked: int | None, fields: Mappin
     return min(bound for bound in bounds if bound is not None)
 
 
-def _check_requested(api: str, rules: Rules, length: int, asked: int | None) -> None:
+def _check_requested(api: str, rules: Rules, length: int, asked: int | None, fields: Mapping[str, Any]) -> None:
     """0.10.2 and 0.12: the whole prompt is counted; completions reserve the output first."""
     limit = rules.settings.max_model_len
     if api == "completions":
         room = limit - (asked or 0)
+        truncated: int | None = fields.get("truncate_prompt_tokens")
+        wanted = limit if truncated is not None and truncated < 0 else truncated
+        if wanted is not None and wanted > room:
+            text = f"truncate_prompt_tokens={wanted} cannot be greater than max_length={room}."
+            raise Objection(f"{text} Please select a smaller truncation size.", plain=True)
         if length > room:
             whose = "This model's" if rules.version >= V12 else "This"
             text = (

@@ -15,10 +15,10 @@ from ..options import V12, V16, V20, V24, V28, V32
 from ..traits import Traits
 from .checks import Rules, as_object
 from .constraints import check_constraints
-from .flaws import Flaw, Objection, Refusal
+from .flaws import Crash, Flaw, Objection, Refusal
 from .read import Parsed
 from .sampling import GREEDY_BELOW, MAX_I64, TOKENS_IN, Params, check_sampling, params_of
-from .spelling import printed_flaws, spell_for, spell_objection
+from .spelling import printed_flaws, spell_for, spell_handler_crash, spell_objection
 
 MAX_LOGPROB_TOKEN_IDS = 128
 
@@ -45,6 +45,8 @@ def engine_checks(
                 check_sampling(params, rules)
         except Objection as objection:
             return spell_for(api, objection, traits)
+        except Crash as crash:
+            return spell_handler_crash(crash, traits)
     for prompt in prompts:
         try:
             params = params_of(api, parsed.values, len(prompt.token_ids), rules)
@@ -83,7 +85,11 @@ _NEVER_NULL = {
 
 
 def _early(api: str, parsed: Parsed, rules: Rules, vocab_size: int | None) -> None:
-    """0.32 looks at ids that a chat was handed (kv_transfer_params) before a stream begins."""
+    """Before a stream begins 0.32 looks at ids that a chat was handed (kv_transfer_params); versions up to 0.16 know no
+    JSON mode of Responses."""
+    form = as_object(as_object(parsed.values.get("text")).get("format"))
+    if api == "responses" and form.get("type") == "json_object" and rules.version < V20:
+        raise Crash("NotImplementedError", "json_object is not supported")
     handed: Any = as_object(parsed.values.get("kv_transfer_params")).get("prompt_token_ids")
     if api != "chat" or rules.version < V32 or not handed or parsed.values.get("echo"):
         return
@@ -208,7 +214,7 @@ def _check_prompt(prompt_ids: Sequence[int], rules: Rules, vocab_size: int | Non
             "`max_model_len` is no smaller than the number of text tokens."
         )
         raise Objection(text, plain=plain)
-    if length == limit and rules.version >= V20:
+    if length == limit and rules.version >= V12:
         text = (
             f"The decoder prompt (length {length}) plus the number of requested output tokens (at least 1) is longer "
             f"than the maximum model length of {limit}. Make sure that `max_model_len` is no smaller than the number "

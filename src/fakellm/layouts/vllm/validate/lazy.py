@@ -110,7 +110,8 @@ def check_parts(message: Mapping[str, Any], rules: Rules) -> None:
         flaws: Flaws = []
         Union(known).check(part, (place,), flaws)
         if flaws:
-            raise Objection(_iterator_error(flaws, alone=len(known) == 1), plain=rules.version < V28)
+            text = _iterator_error(flaws, alone=len(known) == 1)
+            raise prompt_objection(text, rules) if rules.version < V28 else Objection(text)
 
 
 def _told(message: Mapping[str, Any], rules: Rules) -> bool:

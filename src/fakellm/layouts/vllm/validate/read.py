@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from ....ask import Request
@@ -112,7 +112,12 @@ def check_body(
         if not rules.traits.checks_in_schema:
             raise
         flaw = check_as_flaw(objection, amended, ("body",), typed=rules.traits.typed_checks)
-        raise FlawedBody([flaw]) from None
+        if not isinstance(record, Branches):
+            raise FlawedBody([flaw]) from None
+        other, checked = record.records  # the check is the second record's; the body may still be the first
+        values = other.check(amended, ("body", other.label), flaws)
+        if flaws:
+            raise FlawedBody([*flaws, replace(flaw, path=("body", checked.label))]) from None
     if flaws:
         raise FlawedBody(flaws)
     if reader.own is not None:

@@ -153,13 +153,22 @@ def anthropic(refusal: Refusal) -> Refusal:
     return Refusal(refusal.status, body, JSON_HEADERS, refusal.late)
 
 
+def internal_error(message: str) -> dict[str, Any]:
+    """What the messages handlers make of an exception."""
+    return {"type": "error", "error": {"type": "internal_error", "message": message}}
+
+
 ANTHROPIC_APIS = frozenset({"messages", "count_tokens"})
 
 
 def spell_for(api: str, objection: Objection, traits: Traits, *, late: bool = False) -> Refusal:
     """The answer to a failed check of the handler, in the shape of its API."""
     refusal = spell_objection(objection, traits, late=late)
-    return anthropic(refusal) if api in ANTHROPIC_APIS else refusal
+    if api not in ANTHROPIC_APIS:
+        return refusal
+    if traits.messages_crash and not objection.answered:
+        return Refusal(500, internal_error(refusal.body["error"]["message"]), JSON_HEADERS, late)
+    return anthropic(refusal)
 
 
 def spell_crash(crash: Crash, traits: Traits) -> Refusal:
