@@ -127,13 +127,31 @@ class Abortable(Protocol):
         ...
 
 
-class Board:
-    """The answers of one stage that are on their way (``layouts.base.Flights``). ``elsewhere``: tells the abort to
-    other processes that serve the same scenario."""
+class Elsewhere(Protocol):
+    """Other processes that serve the same scenario."""
 
-    def __init__(self) -> None:
+    def have(self, requests: int) -> None:
+        """So many requests are in hand here."""
+        ...
+
+    def requests(self) -> int:
+        """How many the others have, as far as they said."""
+        ...
+
+    def abort(self, which: Which) -> None:
+        """Let them end what is meant; they are not waited for."""
+        ...
+
+
+class Board:
+    """The answers of one stage that are on their way (``layouts.base.Flights``). ``weigh``: as how many requests the
+    engine counts one; ``elsewhere``: other processes that serve the same scenario, None = there are none."""
+
+    def __init__(self, weigh: Callable[[Ask], int] = lambda ask: 1, elsewhere: Elsewhere | None = None) -> None:
         self._flights: dict[int, Abortable] = {}
-        self.elsewhere: Callable[[Which], None] | None = None
+        self._weigh = weigh
+        self._requests = 0
+        self.elsewhere = elsewhere
 
     def __len__(self) -> int:
         return len(self._flights)
@@ -141,18 +159,21 @@ class Board:
     def add(self, flight: Abortable) -> None:
         """It has begun."""
         self._flights[id(flight)] = flight
+        self._count(self._weigh(flight.ask))
 
     def discard(self, flight: Abortable) -> None:
         """It is over."""
-        self._flights.pop(id(flight), None)
+        if self._flights.pop(id(flight), None) is not None:
+            self._count(-self._weigh(flight.ask))
 
-    def asks(self) -> Sequence[Ask]:
-        return tuple(flight.ask for flight in self._flights.values())
+    def requests(self) -> int:
+        """Of all processes."""
+        return self._requests + (0 if self.elsewhere is None else self.elsewhere.requests())
 
     def abort(self, which: Which) -> int:
         """End what is meant, here and elsewhere; how many choices that were here."""
         if self.elsewhere is not None:
-            self.elsewhere(which)
+            self.elsewhere.abort(which)
         return self.abort_here(which)
 
     def abort_here(self, which: Which) -> int:
@@ -166,3 +187,8 @@ class Board:
             names = frozenset(name for name in known if name.startswith(tuple(names & known)))
         chosen = [(flight, [at for at, name in enumerate(flight.ids) if name in names]) for flight in flights]
         return sum(flight.abort(choices) for flight, choices in chosen if choices)
+
+    def _count(self, change: int) -> None:
+        self._requests += change
+        if self.elsewhere is not None:
+            self.elsewhere.have(self._requests)

@@ -23,7 +23,7 @@ from .fake import Fake
 from .faults.registry import parse as parse_fault
 from .generation import Generation
 from .journal import Exchange, Journal
-from .layouts.base import Launch, Layout, Station
+from .layouts.base import Launch, Layout, Station, Which
 from .layouts.registry import Found, find
 from .scenario.compose import compose
 from .scenario.load import default_of, from_text, load_set
@@ -158,7 +158,7 @@ class House:
             self._note(f"{found.layout.name}: {note}")
         script = Script(scenario, self.state.counters(scenario))
         self._scripts[scenario.name] = script
-        return Stage(
+        stage = Stage(
             scenario.name,
             found.layout,
             station,
@@ -172,6 +172,14 @@ class House:
             tokenizer=tokenizer,
             armed=self.armory,
         )
+        stage.flights.elsewhere = self.state.elsewhere(scenario.name)
+        return stage
+
+    def abort_here(self, name: str, which: Which) -> None:
+        """Another replica was told to end answers of this scenario."""
+        stage = next((stage for stage in self._stages() if stage.name == name), None)
+        if stage is not None:
+            stage.flights.abort_here(which)
 
     def _launch(self, found: Found, scenario: Scenario, tokenizer: Tokenizer) -> Launch:
         server, choices = scenario.server, self.choices

@@ -160,7 +160,7 @@ class Stage:
         self._counting = station if isinstance(station, Counting) else None
         self.flights = Board()
         if isinstance(station, Aborting):
-            station.flights = self.flights
+            self.flights = station.flights = Board(station.engine_requests)
         self._ordinals: OrderedDict[bytes, int] = OrderedDict()
         self._floor = 0
 

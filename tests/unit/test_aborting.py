@@ -98,7 +98,7 @@ class Aloft:
 
     @property
     def ask(self) -> Ask:
-        raise NotImplementedError
+        return Ask(api="chat", request=chat("Hi"), body={}, prompts=())
 
     def abort(self, choices: Collection[int]) -> int:
         self.aborted.extend(choices)
@@ -142,11 +142,32 @@ def test_what_is_over_is_out_of_reach() -> None:
     assert (0, 0) == (made.abort(Which()), len(made))
 
 
-def test_other_processes_are_told_too() -> None:
-    told: list[Which] = []
-    made = board(Aloft("a"))
-    made.elsewhere = told.append
+class Others:
+    """Other processes that have three requests in hand."""
 
+    def __init__(self) -> None:
+        self.told: list[Which] = []
+        self.had: list[int] = []
+
+    def have(self, requests: int) -> None:
+        self.had.append(requests)
+
+    def requests(self) -> int:
+        return 3
+
+    def abort(self, which: Which) -> None:
+        self.told.append(which)
+
+
+def test_other_processes_are_told_and_counted() -> None:
+    others = Others()
+    made = Board(lambda ask: 2, others)
+    flight = Aloft("a")
+
+    made.add(flight)
+    assert 5 == made.requests()
     made.abort(Which(("x",)))
+    made.discard(flight)
+    made.discard(flight)
 
-    assert [Which(("x",))] == told
+    assert ([2, 0], [Which(("x",))], 3) == (others.had, others.told, made.requests())

@@ -133,20 +133,20 @@ class Which:
 class Flights(Protocol):
     """The answers of one station that are on their way and will take a while."""
 
-    def asks(self) -> Sequence[Ask]:
-        """The requests behind them."""
+    def requests(self) -> int:
+        """How many requests the engine has in hand, counted as it counts them (``Aborting.engine_requests``)."""
         ...
 
     def abort(self, which: Which) -> int:
-        """End those at once, with what they have so far; how many choices that were."""
+        """End those at once, with what they have so far; how many choices that were in this process."""
         ...
 
 
 class NoFlights:
     """The flights of a station that nobody serves."""
 
-    def asks(self) -> Sequence[Ask]:
-        return ()
+    def requests(self) -> int:
+        return 0
 
     def abort(self, which: Which) -> int:
         return 0
@@ -160,6 +160,10 @@ class Aborting(Protocol):
 
     def engine_ids(self, ask: Ask, context: Context) -> Sequence[str]:
         """The id by which the engine knows each choice, in choice order; ``context`` draws what the answer drew."""
+        ...
+
+    def engine_requests(self, ask: Ask) -> int:
+        """As how many requests the engine counts this one."""
         ...
 
     def aborted(self, choice: Choice, steps: int) -> Choice:

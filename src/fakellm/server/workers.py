@@ -8,6 +8,7 @@ admin process joins them. The supervisor runs no event loop, so it may always fo
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -43,6 +44,7 @@ def run_workers(
     if not hasattr(os, "fork"):
         raise UsageError("workers need a system that can fork", where="--workers", hint="use several servers instead")
     state = WorkerState()
+    state.mailboxes.open(count)
     house = build(state)
     for note in house.notes:
         say(f"note: {note}")
@@ -160,6 +162,7 @@ class _Supervisor:
         app = forwarding_app(house, self._bound, admin_url if forwards else None)
 
         async def main() -> None:
+            self._state.mailboxes.take(number, asyncio.get_running_loop(), house.abort_here)
             own = replace(self._bound, admin_token=self._token, admin_port=None)
             async with (
                 serving(house, own, accepting=self._listener, app=app),

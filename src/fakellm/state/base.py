@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from ..aborting import Elsewhere
 from ..scenario.match import Counters, MemoryCounters
 from ..scenario.model import Scenario
 
@@ -40,6 +41,10 @@ class State(Protocol):
         """Whether ``publish`` does anything (entries cost something to make)."""
         ...
 
+    def elsewhere(self, scenario: str) -> Elsewhere | None:
+        """The other replicas, as far as answers of this scenario are on their way there; None = they are not known."""
+        ...
+
     def reset(self) -> None:
         """Forget everything that is shared."""
         ...
@@ -64,6 +69,9 @@ class LocalState:
         """Nobody else to tell."""
 
     def journal(self) -> Sequence[Mapping[str, Any]] | None:
+        return None
+
+    def elsewhere(self, scenario: str) -> Elsewhere | None:
         return None
 
     def reset(self) -> None:

@@ -1,7 +1,8 @@
 """State of several worker processes on one machine: counters in shared memory behind one lock.
 
 Made by the supervisor before it forks; every worker inherits the same memory. Each worker numbers equal requests for
-itself, so its number goes into the random ids. Journals stay with the workers; the admin process joins them.
+itself, so its number goes into the random ids. Journals stay with the workers; the admin process joins them. An abort
+that one worker hears is told to the others (``mailboxes``).
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..armed import SLOTS
+from ..layouts.base import Which
 from ..scenario.match import Counters
 from ..scenario.model import Scenario
+from .mailboxes import Mailboxes
 
 
 class SharedCounters:
@@ -44,6 +47,26 @@ class SharedCounters:
                 self._cells[place] = 0
 
 
+class OtherWorkers:
+    """What the other workers have of one scenario (``aborting.Elsewhere``): a cell for each in shared memory."""
+
+    def __init__(self, scenario: str, mailboxes: Mailboxes) -> None:
+        self._scenario = scenario
+        self._mailboxes = mailboxes
+        self._cells: Any = multiprocessing.get_context("fork").RawArray("q", max(len(mailboxes), 1))
+
+    def have(self, requests: int) -> None:
+        if self._mailboxes.own is not None:
+            self._cells[self._mailboxes.own] = requests
+
+    def requests(self) -> int:
+        own = self._mailboxes.own
+        return sum(int(cell) for number, cell in enumerate(self._cells) if number != own)
+
+    def abort(self, which: Which) -> None:
+        self._mailboxes.tell(self._scenario, which)
+
+
 class WorkerState:
     """The state that a supervisor shares with its workers. ``salt`` is set in each worker after the fork."""
 
@@ -51,6 +74,7 @@ class WorkerState:
 
     def __init__(self) -> None:
         self.salt = ""
+        self.mailboxes = Mailboxes()
         self._counters: list[SharedCounters] = []
 
     def counters(self, scenario: Scenario) -> Counters:
@@ -69,6 +93,9 @@ class WorkerState:
 
     def journal(self) -> Sequence[Mapping[str, Any]] | None:
         return None
+
+    def elsewhere(self, scenario: str) -> OtherWorkers:
+        return OtherWorkers(scenario, self.mailboxes)
 
     def reset(self) -> None:
         for counters in self._counters:

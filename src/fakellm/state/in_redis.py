@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from ..aborting import Elsewhere
 from ..errors import UsageError
 from ..scenario.match import Counters, MemoryCounters
 from ..scenario.model import Scenario
@@ -140,6 +141,10 @@ class RedisState:
     def journal(self) -> Sequence[Mapping[str, Any]] | None:
         rows: Sequence[bytes] = self._ask(lambda: self._client.lrange(f"{self._prefix}journal", 0, -1))
         return [json.loads(row) for row in rows]
+
+    def elsewhere(self, scenario: str) -> Elsewhere | None:
+        """Each replica ends its own answers: whoever fans requests out over replicas fans aborts out too."""
+        return None
 
     def reset(self) -> None:
         def clear() -> None:

@@ -96,6 +96,10 @@ class SglangStation:
         """The rid of every choice."""
         return aborts.engine_ids(ask, context)
 
+    def engine_requests(self, ask: Ask) -> int:
+        """One a prompt and sample."""
+        return len(ask.prompts) * max(ask.n, 1)
+
     def aborted(self, choice: Choice, steps: int) -> Choice:
         """What the scheduler leaves of a choice that is aborted after so many steps."""
         return aborts.aborted(choice, steps, self.traits)
