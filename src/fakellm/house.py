@@ -30,7 +30,7 @@ from .scenario.load import default_of, from_text, load_set
 from .scenario.match import NoReply, Script, Unused
 from .scenario.model import Scenario, ServerSettings
 from .scenario.plain import plain_auto
-from .scenario.voice import voice_of
+from .scenario.voice import Voice, voice_of
 from .stage import Reply, Stage, Unmatched
 from .state import LocalState, State
 from .tokenizer import Tokenizer, load
@@ -73,13 +73,9 @@ class ScriptSource:
             matched = self.script.match(ask)
         except NoReply as missing:
             raise Unmatched(missing.body()) from None
-        parsers: tuple[str | None, str | None] | None = getattr(self._station, "parsers", None)
-        forced = bool(getattr(self._station, "forced_json", False))
-        array = bool(getattr(self._station, "forced_array", False))
-        voice = None if parsers is None else voice_of(*parsers, forced_json=forced, forced_array=array)
 
         def generate(heard: Ask) -> tuple[Generation, ...]:
-            return compose(matched, heard, self._tokenizer, seed=self._seed, voice=voice)
+            return compose(matched, heard, self._tokenizer, seed=self._seed, voice=self._voice())
 
         return Reply(
             generate=generate,
@@ -89,6 +85,15 @@ class ScriptSource:
             ordinal=matched.ordinal,
             name=matched.reply.where or f"replies[{matched.index}]",
         )
+
+    def _voice(self) -> Voice | None:
+        """How the model behind the station must write so that the station's parsers find what it says."""
+        parsers: tuple[str | None, str | None] | None = getattr(self._station, "parsers", None)
+        if parsers is None:
+            return None
+        forced = bool(getattr(self._station, "forced_json", False))
+        array = bool(getattr(self._station, "forced_array", False))
+        return voice_of(*parsers, forced_json=forced, forced_array=array)
 
 
 class House:

@@ -224,9 +224,10 @@ class Stage:
         if isinstance(planned, Played):
             behind = self._behind(heard, reply, context, planned)
             return self._engine_answer(self._send(planned, context), behind, heard, context, served_of(planned))
-        served = replace(planned.served, prompt_tokens=len(heard.prompts[0].token_ids))
         behind = self._behind(heard, reply, context)
         prompt = PromptWords.of(heard.prompts[0].token_ids)
+        told = planned.served
+        served = Served(told.api, prompt.count, told.completion_tokens, told.finish_reasons, told.max_tokens)
         self._known[key] = _Known(planned.plan, heard, prompt, served, self._epoch(), behind)
         if len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)

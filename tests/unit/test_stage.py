@@ -7,6 +7,7 @@ import json
 import pytest
 
 from fakellm.errors import FakellmError
+from fakellm.plan import ROOMY_TOKENS
 from fakellm.plans import MAX_PLANS
 from fakellm.stage import Unmatched
 from fakellm.timing import Timing
@@ -136,6 +137,16 @@ class TestPlans:
             )
             for text in ("Hi", "Hi", "Hi there", "something longer, éé", "Hi"):
                 assert body_of(slow.answer(chat(text, **body))) == body_of(fast.answer(chat(text, **body)))
+
+    def test_long_answers_are_planned_too_and_cut_where_they_must_be(self) -> None:
+        said = spoken("so and on " * (ROOMY_TOKENS // 3))
+        assert len(said.tokens) > ROOMY_TOKENS
+        for body in ({}, {"stream": True, "logprobs": True, "return_token_ids": True}):
+            fast, slow = (stage(Spoken(said), plans=keep) for keep in (True, False))
+            for limit in (6000, 6000, 6000, ROOMY_TOKENS + 1, 6000):
+                assert body_of(slow.answer(chat(max_tokens=limit, **body))) == body_of(
+                    fast.answer(chat(max_tokens=limit, **body))
+                )
 
     def test_a_prompt_that_fills_the_context_still_cuts_the_answer(self) -> None:
         playing = stage(Spoken(spoken("Hello, world")), "vllm-0.32.0", "--max-model-len", "40")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import TokenizerError
+from .builtin_chat import plain
 from .table import TableTokenizer, Templates
 from .tiktoken_files import from_ranks, read_ranks
 
@@ -45,5 +46,5 @@ def load_builtin() -> TableTokenizer:
         hidden=SPECIALS,
         eos=EOS,
         config={"chat_template": template, **variables},
-        templates=Templates({"default": template}, variables),
+        templates=Templates({"default": template}, variables, plain),
     )

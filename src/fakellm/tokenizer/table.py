@@ -31,10 +31,12 @@ Encode = Callable[[str, bool], Sequence[int]]
 @dataclass(frozen=True, slots=True)
 class Templates:
     """Chat templates by name (``default``, and ``tool_use`` where tools have one of their own) and the variables that
-    every rendering may name (``bos_token`` ...)."""
+    every rendering may name (``bos_token`` ...). ``plain``: (messages, add_generation_prompt) -> what the default one
+    makes of them without tools and variables, None = it must say itself."""
 
     by_name: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     variables: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    plain: Callable[[Sequence[Mapping[str, Any]], bool], str | None] | None = None
 
     def choose(self, template: str | None, *, tools: bool) -> str:
         """The source to render: a name of ours, else the text itself, else the default."""
@@ -166,10 +168,15 @@ class TableTokenizer:
     ) -> str:
         """The prompt text of a conversation (see the protocol). ``template``: the source of another template, or the
         name of one in the folder."""
+        source = self._templates.choose(template, tools=bool(tools))
+        plain = self._templates.plain
+        if plain is not None and source is self._templates.by_name["default"]:
+            text = None if tools or variables or continue_final_message else plain(messages, add_generation_prompt)
+            if text is not None:
+                return text
         # jinja2 costs 30 ms to import, and scenarios with pinned prompt ids never need it.
         from . import chat_template
 
-        source = self._templates.choose(template, tools=bool(tools))
         flags = (add_generation_prompt, continue_final_message)
         request = {"messages": messages, "tools": tools or None, "variables": variables or {}}
         if chat_template.is_timeless(source):

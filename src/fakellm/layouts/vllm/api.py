@@ -19,6 +19,7 @@ from .metrics import Tally
 from .shape import Shape
 from .tell import Facts
 from .traits import Traits
+from .validate import Accepted
 
 
 @dataclass(slots=True)
@@ -26,7 +27,7 @@ class Running:
     """A started server as its APIs see it: what was fixed at launch, and the state that routes may change.
 
     ``state``: everything mutable (stored responses, weight version, paused, asleep) in one dict.
-    ``flights``: the answers on their way.
+    ``flights``: the answers on their way. ``accepted``: the kinds of chat that passed its checks.
     ``epoch`` grows with every change of state that shapes later answers: nothing rendered before may be reused.
     """
 
@@ -42,6 +43,7 @@ class Running:
     epoch: int = 0
     flights: Flights = field(default_factory=NoFlights)
     tally: Tally = field(default_factory=Tally)
+    accepted: Accepted = field(default_factory=Accepted)
 
 
 class Hears(Protocol):

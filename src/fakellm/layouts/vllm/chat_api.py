@@ -29,7 +29,7 @@ from .validate import Parsed, Refusal, check_context, engine_checks, read
 
 def hear(request: Request, running: Running, context: Context) -> Ask | Rendering:
     """Read, check, template and tokenise one chat request."""
-    parsed = read("chat", request, running.traits, running.settings)
+    parsed = read("chat", request, running.traits, running.settings, running.accepted)
     if isinstance(parsed, Refusal):
         return refused(parsed, "chat", False)
     values = {**parsed.values, "tools": parsed.body.get("tools")}  # the template sees tools as they were sent
@@ -43,11 +43,15 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
     room = check_context("chat", running.traits, running.settings, prompt.token_ids, asked_for, values=values)
     if isinstance(room, Refusal):
         return refused(room, "chat", stream)
-    objection = engine_checks(
-        "chat", parsed, (prompt,), running.traits, running.settings, vocab_size=running.tokenizer.vocab_size
-    )
-    if objection is not None:
-        return refused(objection, "chat", stream)
+    length = len(prompt.token_ids)
+    if parsed.kind is None or length not in parsed.kind.lengths:
+        objection = engine_checks(
+            "chat", parsed, (prompt,), running.traits, running.settings, vocab_size=running.tokenizer.vocab_size
+        )
+        if objection is not None:
+            return refused(objection, "chat", stream)
+        if parsed.kind is not None:
+            parsed.kind.lengths.add(length)
     return chat_ask(request, parsed, values, (prompt,), room, running)
 
 

@@ -182,7 +182,7 @@ class Station:
         ids = ask.prompts[0].token_ids
         room = min(self.running.settings.max_model_len - len(ids), ROOMY_TOKENS)
         limit = ask.sampling.max_tokens
-        sampling = replace(ask.sampling, max_tokens=None if limit is None or limit >= ROOMY_TOKENS else limit)
+        sampling = ask.sampling if limit is None or limit < ROOMY_TOKENS else replace(ask.sampling, max_tokens=None)
         origin = ask.request.headers.get("origin")
         shape = (ask.api, ask.stream, ask.n, ask.model, sampling, wants, room, ids[-1:], bool(ask.tools), origin)
         return (*shape, repr(ask.tool_choice), repr(sorted(ask.options.items())))

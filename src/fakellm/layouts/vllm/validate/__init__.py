@@ -6,6 +6,7 @@ the prompt. Parts: ``kinds`` and ``records`` (types as data), one module per API
 """
 
 from . import refusals
+from .accepted import Accepted
 from .apis import recognised
 from .checks import Rules
 from .context import check_context
@@ -17,6 +18,7 @@ from .read import Parsed, read
 
 __all__ = [
     "QUERIES",
+    "Accepted",
     "Parsed",
     "Refusal",
     "Rules",

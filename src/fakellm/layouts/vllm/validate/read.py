@@ -15,6 +15,7 @@ from typing import Any, cast
 from ....ask import Request
 from ..launch import Settings
 from ..traits import Traits
+from .accepted import Accepted, Kind, key_of
 from .apis import API_READERS, ApiReader
 from .checks import Rules
 from .flaws import Crash, Flaw, FlawedBody, Objection, Refusal
@@ -38,21 +39,25 @@ _MISSING = object()
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """A body that was accepted. ``body``: as sent. ``values``: every known field, coerced, defaults filled in.
-    ``ignored``: names that the version does not know."""
+    ``ignored``: names that the version does not know. ``kind``: what requests that differ in texts alone share."""
 
     api: str
     body: Mapping[str, Any]
     values: Mapping[str, Any]
     ignored: tuple[str, ...]
+    kind: Kind | None = None
 
 
-def read(api: str, request: Request, traits: Traits, settings: Settings) -> Parsed | Refusal:
-    """Read a request of an API by name (``apis.API_READERS``). Never raises for what a client sent."""
+def read(
+    api: str, request: Request, traits: Traits, settings: Settings, accepted: Accepted | None = None
+) -> Parsed | Refusal:
+    """Read a request of an API by name (``apis.API_READERS``). Never raises for what a client sent. ``accepted``: what
+    this server took before (chats only)."""
     reader = API_READERS[api]
     rules = Rules(traits, settings)
     place = place_of(request.method, request.path, traits.version)
     try:
-        return _read(api, reader, request, rules)
+        return _read(api, reader, request, rules, accepted)
     except FlawedBody as flawed:
         return spell_flaws(flawed.flaws, place, traits)
     except Refused as refused:
@@ -71,13 +76,17 @@ class Refused(Exception):
         self.refusal = refusal
 
 
-def _read(api: str, reader: ApiReader, request: Request, rules: Rules) -> Parsed:
+def _read(api: str, reader: ApiReader, request: Request, rules: Rules, accepted: Accepted | None) -> Parsed:
     sent = _json_body(request, rules)
     media = request.headers.get("content-type", "").lower().partition(";")[0].strip()
     if media != "application/json":
         raise Refused(spell_note(NOT_JSON, rules.traits))
     if sent is _MISSING or sent is None:
         raise FlawedBody([Flaw("missing", ("body",), "Field required", None)])
+    key = None if accepted is None else key_of(sent)
+    kind = None if accepted is None or key is None else accepted.find(key)
+    if kind is not None:
+        return Parsed(api, sent, {**kind.values, "messages": sent["messages"]}, kind.ignored, kind)
     body, values, record = check_body(reader, sent, rules)
     parsed = Parsed(api, body, values, tuple(name for name in body if name not in record.names()))
     try:
@@ -87,7 +96,9 @@ def _read(api: str, reader: ApiReader, request: Request, rules: Rules) -> Parsed
         raise Refused(spell_for(api, objection, rules.traits)) from None
     except Crash as crash:
         raise Refused(spell_handler_crash(crash, rules.traits)) from None
-    return parsed
+    if accepted is None or key is None or values["messages"] != body["messages"]:
+        return parsed
+    return replace(parsed, kind=accepted.remember(key, values, parsed.ignored))
 
 
 def check_body(
