@@ -81,9 +81,9 @@ def about(result: Result) -> str:
         f"<p>Verdict: <b>{escape(foot['verdict'])}</b>; usable captures: {usable} exchanges that carried ids. "
         f"Installed: {escape(versions)}. Layouts: {escape(', '.join(head['layouts'] or ()))}. "
         f"{escape(head['date'])}, {escape(head['platform'])}.</p>",
-        f"<p>Again: <code>make matrix CLIENT={escape(head['name'])}</code>, one case: <code>make matrix "
-        f"CLIENT={escape(head['name'])} MATRIX_ARGS=\"--only 'CASE[api=…]'\"</code>. A check that fails time and again "
-        "shows its evidence in a few cases; the command shows it in any.</p>",
+        f"<p>Again: <code>make matrix CLIENT={escape(head['name'])}</code>; one case in all its variants: "
+        f"<code>make matrix CLIENT={escape(head['name'])} MATRIX_ARGS=\"--only 'choices/two'\"</code>. "
+        "A check that fails often shows its evidence in a few cases; the command shows it in any.</p>",
     ]
     area = ""
     for slug, rows in groupby(result.cases, lambda row: table.slug(row["id"])):
