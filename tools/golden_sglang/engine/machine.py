@@ -80,7 +80,7 @@ class Machine:
         self._stream(requests, any(one.return_logprob for one in requests))
         return self._sent
 
-    def _note(self, message: Any) -> None:
+    def _note(self, message: Any, _: Any = None) -> None:
         self._sent.update(getattr(message, "rids", None) or ())
         self._push(self._outbox, message)
 
@@ -156,8 +156,9 @@ class Machine:
             req.finished_reason = req.to_finish
         check(count) if inspect.signature(check).parameters else check()
 
-    def score(self, req: Any, output: Any) -> None:
-        self._scorer.add_logprob_return_values(0, req, 0, [req.output_ids[-1]], output.told_of_prompt, output)
+    def score(self, req: Any, token_id: int, output: Any) -> None:
+        """Let the Req take the scores of one of its tokens."""
+        self._scorer.add_logprob_return_values(0, req, 0, [token_id], output.told_of_prompt, output)
 
     # parts of the version
 
@@ -175,7 +176,7 @@ class Machine:
     def _make_streamer(self) -> None:
         algorithm = import_module("sglang.srt.speculative.spec_info").SpeculativeAlgorithm.NONE
         mode = import_module("sglang.srt.disaggregation.utils").DisaggregationMode.NULL
-        sender = SimpleNamespace(send_output=lambda message, _=None: self._note(message), send_pyobj=self._note)
+        sender = SimpleNamespace(send_output=self._note, send_pyobj=self._note)
         try:
             parts: Any = import_module("sglang.srt.managers.scheduler_components.output_streamer")
         except ImportError:

@@ -35,6 +35,9 @@ def run(server_args: Any, port_args: Any, *given: Any, **named: Any) -> None:
     Player(machine).run()
 
 
+LONGEST = 64
+
+
 class Player:
     """Takes requests, steps those that run, and answers whatever else a server asks its scheduler."""
 
@@ -128,13 +131,22 @@ class Part:
         self._prompt = list(request.input_ids or ())
         self._count: int = request.top_logprobs_num or 0
         self._asked: Sequence[int] | None = request.token_ids_logprob
-        self._tokens = [scores(token, self._count, self._asked) for token in self._choice["tokens"]]
+        told = [*self._choice["tokens"], *self._further(request.sampling_params)]
+        self._tokens = [scores(token, self._count, self._asked) for token in told]
         self._prompt_rows = [self._of_the_prompt(truth, place) for place in range(1, len(self._prompt))]
-        self._steps = list(self._choice.get("chunks") or [1] * len(self._tokens))
+        steps = list(self._choice.get("chunks") or [])
+        self._all_steps = steps + [1] * (len(self._tokens) - sum(steps))
+        self._steps = list(self._all_steps)
         self._at = 0
         self.req = machine.request(request)
         cached = int(self._script.get("cached") or 0)
         self.req.cached_tokens = min(cached, max(len(self._prompt) - 1, 0))
+
+    def _further(self, sampling: Any) -> list[dict[str, Any]]:
+        """What an answer goes on with that must not end where the truth does."""
+        wanted = sampling.max_new_tokens if sampling.ignore_eos else sampling.min_new_tokens
+        missing = min(wanted or 0, LONGEST) - len(self._choice["tokens"])
+        return [{"id": END, "logprob": None, "rank": 1} for _ in range(missing)]
 
     def _of_the_prompt(self, truth: Mapping[str, Any], place: int) -> Scores:
         known = truth.get("prompt_logprobs") or ()
@@ -146,7 +158,7 @@ class Part:
         return {
             "prompt_token_ids": self._prompt,
             "prompt_logprobs": [None, *(one.to_truth() for one in self._prompt_rows)] if self._prompt else [],
-            "choice": {**self._choice, "tokens": [one.to_truth() for one in self._tokens]},
+            "choice": {**self._choice, "tokens": [one.to_truth() for one in self._tokens], "chunks": self._all_steps},
         }
 
     def step(self) -> None:
@@ -161,7 +173,7 @@ class Part:
         self._machine.finish(self.req, len(got))
         if self.req.return_logprob:
             for one in got:
-                self._machine.score(self.req, self._output(one))
+                self._machine.score(self.req, one.id, self._output(one))
                 self._at += 1
         else:
             self._at += len(got)

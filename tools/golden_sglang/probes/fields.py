@@ -52,6 +52,8 @@ LISTED = ("top_logprobs_num", "logprob_start_len")
 DEADLY = frozenset(
     [(name, kind) for name in MANY for kind in ("high", "huge")]
     + [(name, kind) for name in LISTED for kind in ("list", "numbers")]
+    + [("n", kind) for kind in ("low", "minus")]
+    + [("return_hidden_states", kind) for kind in ("list", "numbers", "words", "nested")]
 )
 """Values that SGLang tries to obey until its memory ends, and those at which its scheduler breaks for good."""
 

@@ -11,7 +11,7 @@ from golden_vllm.wanted import Plan
 from fakellm.fidelity.recorded import Server
 from fakellm.tokenizer import load
 
-from . import fields, routes
+from . import fields, routes, sampling
 from .book import Book
 
 BASE = ("--served-model-name", "tiny", "--device", "cpu", "--skip-server-warmup")
@@ -23,6 +23,7 @@ def plans(version: str, tokenizer: Path) -> list[Plan]:
     """All probes for a version; ``tokenizer``: the folder of the library's SGLang servers."""
     return [
         _plan(version, tokenizer, "probes-fields", (), fields.fill),
+        _plan(version, tokenizer, "probes-plain", (), sampling.fill),
         _plan(version, tokenizer, "probes-others", (), fields.fill_others),
         _plan(version, tokenizer, "probes-routes", (), routes.fill, routes.fill_weights),
     ]

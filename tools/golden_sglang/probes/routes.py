@@ -28,10 +28,7 @@ ROUTES: tuple[tuple[str, str, tuple[tuple[str, Any], ...]], ...] = (
     (
         "score",
         "/v1/score",
-        (
-            ("no-labels", {"query": "Hi", "items": ["a"], "model": "tiny"}),
-            ("odd-label", {"query": "Hi", "items": ["a"], "model": "tiny", "label_token_ids": [99999]}),
-        ),
+        (("no-labels", {"query": "Hi", "items": ["a"], "model": "tiny"}),),
     ),
     (
         "vertex",
@@ -128,8 +125,10 @@ ROUTES: tuple[tuple[str, str, tuple[tuple[str, Any], ...]], ...] = (
     ("files", "/v1/files", ()),
     ("batches", "/v1/batches", ()),
     ("images", "/v1/images/generations", ()),
-    ("generate-file", "/generate_from_file", ()),
 )
+
+OTHERWISE = frozenset({("parse-call", "tools")})
+"""Members whose odd values are refused by shapes that no other route has; not imitated."""
 
 WEIGHTS: tuple[tuple[str, dict[str, Any]], ...] = (
     (
@@ -170,7 +169,7 @@ def fill(book: Book) -> None:
         if bodies:
             fitting: dict[str, Any] = bodies[0][1]
             for member in fitting:
-                for kind, value in ODD:
+                for kind, value in () if (name, member) in OTHERWISE else ODD:
                     book.ask(f"route-{name}-{member}-{kind}", path, {**fitting, member: value})
 
 

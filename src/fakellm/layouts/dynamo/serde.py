@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ..common.parsing import span_of
+from ..common.serde import RUST
 
 RECURSION_LIMIT = 128
 """How deep serde_json goes into a value."""
@@ -140,21 +141,7 @@ def _place(data: bytes, offset: int) -> str:
 
 def invalid_type(value: Any, expected: str) -> str:
     """``invalid type: integer `5`, expected a string``."""
-    return f"invalid type: {_described(value)}, expected {expected}"
-
-
-def _described(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return f"boolean `{str(value).lower()}`"
-    if isinstance(value, int):
-        return f"integer `{value}`"
-    if isinstance(value, float):
-        return f"floating point `{value}`"
-    if isinstance(value, str):
-        return f"string {json.dumps(value, ensure_ascii=False)}"
-    return "sequence" if isinstance(value, list) else "map"
+    return RUST.invalid_type(value, expected)
 
 
 def optional(check: Check) -> Check:

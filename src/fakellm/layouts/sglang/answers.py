@@ -70,6 +70,11 @@ def crash() -> Rendering:
     return Rendering(500, TEXT_HEADERS, (Message("body", "Internal Server Error"),))
 
 
+def broken_stream() -> Rendering:
+    """The same when its stream had begun: it is cut before the first event."""
+    return Rendering(200, EVENT_HEADERS, (), stream=True, cut=True)
+
+
 def detail(status: int, text: str) -> Rendering:
     """FastAPI's own 404."""
     return json_answer({"detail": text}, status)

@@ -12,7 +12,7 @@ from .answers import Refusal
 from .body_parts import grammar_of
 from .call import Call
 from .chat_body import NOT_ASKED
-from .engine_rules import Engine
+from .engine_rules import Engine, one_word
 from .loose import elements, members
 from .native import sampling_of
 from .parsers import ParserChoice
@@ -205,6 +205,8 @@ def _continued(values: Mapping[str, Any]) -> str:
 
 def _prompt(values: Mapping[str, Any], route: ChatRoute, engine: Engine) -> Prompt:
     if values["input_ids"] is not None:
+        if not values["input_ids"]:
+            raise Refusal("input_ids cannot be empty.")
         return Prompt(tuple(values["input_ids"]))
     if engine.settings.skip_tokenizer:
         raise Refusal(
@@ -232,9 +234,11 @@ def _prompt(values: Mapping[str, Any], route: ChatRoute, engine: Engine) -> Prom
 
 
 def _call(values: Mapping[str, Any], route: ChatRoute, prompt: Prompt, engine: Engine) -> Call:
+    names = ("max_completion_tokens", "max_tokens")
+    first, then = names if engine.traits.has(Trait.COMPLETION_TOKENS_FIRST) else reversed(names)
     parameters = {
         "temperature": 1.0 if values["temperature"] is None else values["temperature"],
-        "max_new_tokens": values["max_completion_tokens"] or values["max_tokens"],
+        "max_new_tokens": values[first] or values[then],
         "min_new_tokens": values["min_tokens"],
         "skip_special_tokens": values["skip_special_tokens"]
         and not (tools_of(values, engine) and values["tool_choice"] != "none"),
@@ -248,11 +252,13 @@ def _call(values: Mapping[str, Any], route: ChatRoute, prompt: Prompt, engine: E
         parameters,
         logprobs=values["logprobs"],
         top=values["top_logprobs"] or 0,
+        features=values,
     )
     n = values["n"]
     rid = values["rid"]
     if n == 0:
         raise Refusal("range() arg 3 must not be zero", kind="BadRequest")
+    one_word(values, engine.traits, single=n == 1)
     ids = values["return_prompt_token_ids"] or values["return_token_ids"] or route.input_ids
     return Call(
         items=(item,),

@@ -15,7 +15,7 @@ from .answers import Refusal
 from .body_parts import grammar_of
 from .call import Call, Item
 from .completions_body import NOT_ASKED
-from .engine_rules import Engine
+from .engine_rules import Engine, one_word
 from .loose import elements, members
 from .native import sampling_of
 from .traits import Trait
@@ -46,6 +46,7 @@ def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, 
     single, sources = _prompts(prompt)
     items = tuple(_item(values, source, engine) for source in sources)
     n = values["n"]
+    one_word(values, engine.traits, single=n == 1 and single)
     if n == 0:
         raise Refusal("range() arg 3 must not be zero", kind="BadRequest")
     if engine.settings.skip_tokenizer and not values["stream"]:
@@ -122,6 +123,7 @@ def _item(values: Mapping[str, Any], source: Any, engine: Engine) -> Item:
         logprobs=values["logprobs"] is not None,
         start_len=0 if values["echo"] and values["logprobs"] else -1,
         top=values["logprobs"] or 0,
+        features=values,
     )
 
 

@@ -81,6 +81,8 @@ def _abort(request: Request, station: SglangStation, context: Context) -> Ask | 
     body = input_of(request, "AbortReq", station)
     if isinstance(body, Rendering):
         return body
+    if isinstance(body.values["rid"], list):
+        return answers.native_error("unhashable type: 'list'")
     if body.values["abort_all"]:
         abort_all(station)
     else:

@@ -18,7 +18,7 @@ from .completions_body import completion_model
 from .contract import contract_error, crashes
 from .native_body import generate_model
 from .orders import input_of
-from .route import Route, openai_ask, versions
+from .route import Route, openai_ask
 from .schema import read
 from .traits import Trait
 
@@ -33,7 +33,7 @@ def generate(request: Request, station: SglangStation, context: Context) -> Ask 
         return body
     parameters = body.sent.get("sampling_params")
     if station.traits.has(Trait.NATIVE_CONTRACT):
-        against = contract_error(parameters)
+        against = contract_error(body.sent)
         if against is not None:
             return answers.json_answer({"error": against}, 400)
     elif crashes(parameters, station.traits):
@@ -44,7 +44,7 @@ def generate(request: Request, station: SglangStation, context: Context) -> Ask 
         return native.read_ask(body.sent, body.values, request, station.engine)
     except Refusal as refused:
         if refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return answers.crash()
+            return answers.broken_stream() if body.values["stream"] else answers.crash()
         if not body.values["stream"]:
             return answers.native_error(refused.message)
         value: dict[str, Any] = {"message": refused.message}
@@ -84,7 +84,8 @@ def vertex(request: Request, station: SglangStation, context: Context) -> Ask | 
         asked = native.read_ask(body, reading.values, request, station.engine)
     except Refusal as refused:
         return answers.native_error(refused.message)
-    return replace(asked, options={**asked.options, "predictions": versions(18).holds(station.traits.version)})
+    told = not station.traits.has(Trait.VERTEX_BARE)
+    return replace(asked, options={**asked.options, "predictions": told})
 
 
 def completion(request: Request, station: SglangStation, context: Context) -> Ask | Rendering:

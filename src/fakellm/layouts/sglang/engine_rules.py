@@ -14,13 +14,24 @@ from typing import Any
 
 from ...tokenizer import Tokenizer
 from .answers import EngineRefusal, Refusal
+from .body_parts import NOTHING
 from .call import Item, Limits
 from .options import Settings
 from .traits import Trait, Traits
+from .watermark import check_watermark
 
 DEFAULT_NEW_TOKENS = 128
 """max_new_tokens of /generate when the request says nothing."""
 
+EMPTY_TEXT = "texts cannot be empty and tokenizer must be initialized"
+_NO_HIDDEN_STATES = (
+    "The server is not configured to return hidden states. Please set `--return-hidden-states-mode last`, "
+    "`--return-hidden-states-mode full`, or the legacy `--enable-return-hidden-states` flag."
+)
+_NO_HIDDEN_STATES_BEFORE = (
+    "The server is not configured to return the hidden states. Please set `--enable-return-hidden-states` to enable "
+    "this feature."
+)
 _STOPS = 32
 _SEED = 2**63
 _GREEDY = 1e-6
@@ -42,6 +53,8 @@ class Engine:
                 "The engine initialized with skip_tokenizer_init=True cannot accept text prompts. Please provide "
                 "input_ids or re-initialize the engine with skip_tokenizer_init=False."
             )
+        if not text and self.traits.has(Trait.NO_EMPTY_TEXT):
+            raise EngineRefusal(EMPTY_TEXT)
         return self.tokenizer.encode(text, add_special_tokens=True)
 
     def item(
@@ -53,8 +66,10 @@ class Engine:
         start_len: int = -1,
         top: int = 0,
         asked: tuple[int, ...] | None = None,
+        features: Mapping[str, Any] = NOTHING,
     ) -> Item:
-        """One prompt with its parameters, checked. ``start_len`` -1 is resolved as the version does."""
+        """One prompt with its parameters, checked. ``start_len`` -1 is resolved as the version does; ``features``: the
+        request's own members, some of which only a server launched for them takes."""
         context = self.settings.context_length
         count = len(token_ids)
         if count >= context:
@@ -65,13 +80,16 @@ class Engine:
             token_ids, count = token_ids[:context], context
         parameters = self._fitted(count, parameters)
         self._check_asked(asked)
-        limits = self._limits(parameters)
+        self._check_features(features)
+        watermark = features.get("watermark")
+        limits = self._limits(parameters if watermark is None else {**parameters, "watermark": watermark})
         return Item(token_ids, limits, logprobs, self._start(start_len, count, logprobs, asked), top, asked)
 
     def _fitted(self, count: int, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         context = self.settings.context_length
         wanted = parameters.get("max_new_tokens")
-        if not isinstance(wanted, int) or wanted + count <= context:
+        room = context if self.traits.has(Trait.CONTEXT_MAY_BE_FILLED) else context - 1
+        if not isinstance(wanted, int) or wanted + count <= room:
             return parameters
         if self.settings.auto_truncate:
             return {**parameters, "max_new_tokens": max(0, context - count)}
@@ -92,6 +110,16 @@ class Engine:
                     f"token_ids_logprob contains out-of-vocabulary token id {token_id}; valid range is [0, {size})."
                 )
 
+    def _check_features(self, features: Mapping[str, Any]) -> None:
+        if features.get("return_hidden_states") and not self.settings.hidden_states:
+            modes = self.traits.has(Trait.HIDDEN_STATES_MODES)
+            raise EngineRefusal(_NO_HIDDEN_STATES if modes else _NO_HIDDEN_STATES_BEFORE)
+        if features.get("custom_logit_processor") and not self.settings.custom_logit_processor:
+            raise EngineRefusal(
+                "The server is not configured to enable custom logit processor. Please set "
+                "`--enable-custom-logit-processor` to enable this feature."
+            )
+
     def _start(self, start: int, count: int, logprobs: bool, asked: tuple[int, ...] | None) -> int:
         if not logprobs:
             return -1
@@ -109,6 +137,7 @@ class Engine:
     def _limits(self, parameters: Mapping[str, Any]) -> Limits:
         stops = _words(parameters.get("stop"))
         patterns = _words(parameters.get("stop_regex"))
+        check_watermark(parameters.get("watermark"))
         self._check_stops(stops, patterns, parameters)
         _check_patterns(patterns)
         _check_ranges(parameters, self.traits, self.tokenizer.vocab_size)
@@ -142,6 +171,18 @@ class Engine:
             raise EngineRefusal(f"min_new_tokens={least} {needs} for eos_token_id).")
 
 
+def one_word(values: Mapping[str, Any], traits: Traits, *, single: bool) -> None:
+    """What a single request names by one word; raises Refusal for a list."""
+    if isinstance(values.get("rid"), list) and single:
+        message = "Internal server error: unhashable type: 'list'"
+        raise Refusal(message, kind="InternalServerError", status=500)
+    if not single or not traits.has(Trait.ONE_KEY_FOR_ONE):
+        return
+    for name in ("extra_key", "cache_salt"):
+        if isinstance(values.get(name), list):
+            raise Refusal(f"{name} should be a string for a single request.")
+
+
 def _check_patterns(patterns: tuple[str, ...]) -> None:
     """A pattern that is none breaks the server."""
     for pattern in patterns:
@@ -165,6 +206,9 @@ def _value(parameters: Mapping[str, Any], name: str, default: float) -> Any:
 
 def _check_ranges(parameters: Mapping[str, Any], traits: Traits, vocabulary: int) -> None:
     """SamplingParams.verify: the ranges of the sampling parameters, in its order."""
+    width = parameters.get("beam_width")
+    if isinstance(width, int) and width < 1:
+        raise EngineRefusal(f"beam_width must be at least 1, got {width}.")
     temperature = _value(parameters, "temperature", 1.0)
     finite = traits.has(Trait.TEMPERATURE_FINITE)
     if temperature < 0 or (finite and not math.isfinite(temperature)):

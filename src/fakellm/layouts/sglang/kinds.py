@@ -73,7 +73,7 @@ def _boolean(value: Any, place: Place) -> Any:
 def _beyond(value: float | str) -> bool:
     """A number that is no candidate for a boolean at all."""
     if isinstance(value, float):
-        return value not in (0.0, 1.0)
+        return not (value.is_integer() and -_WIDE <= value < _WIDE)
     return isinstance(value, int) and not -_WIDE <= value < _WIDE
 
 

@@ -12,9 +12,10 @@ from typing import Any
 from ...ask import Ask, Prompt, Request, Sampling, Wants
 from .answers import Refusal
 from .call import Call, Item
-from .engine_rules import Engine
+from .engine_rules import Engine, one_word
 from .loose import elements, members
 from .native_body import NOT_ASKED
+from .traits import Trait, Traits
 
 
 def read_ask(body: Mapping[str, Any], values: Mapping[str, Any], request: Request, engine: Engine) -> Ask:
@@ -84,11 +85,20 @@ def _call(values: Mapping[str, Any], engine: Engine) -> Call:
             "input_embeds is provided while disable_radix_cache is False. Please add `--disable-radix-cache` when you "
             "launch the server if you want to use input_embeds as inputs."
         )
+    if values.get("return_flat_raw_output_top_logprobs") and values["stream"]:
+        raise Refusal(
+            "return_flat_raw_output_top_logprobs is only set on the finished response and does not support stream=True."
+        )
+    if values.get("return_flat_raw_top_logprobs_b64") and not _flat(values):
+        raise Refusal(_needs_flat(engine.traits))
     single, prompts = _prompts(text, ids)
     n = _samples(values["sampling_params"])
+    one_word(values, engine.traits, single=single and n == 1)
+    if set(members(values["session_params"])) - _OF_SESSIONS:
+        raise _BROKEN
     listed_answer = n > 1 or not single
     rids = _rids(values["rid"], len(prompts), n, single)
-    sources = prompts if text is None else [engine.encode(prompt) for prompt in _each_text(prompts)]
+    sources = _sources(text, ids, prompts, engine)
     items = tuple(
         engine.item(
             tuple(source),
@@ -97,6 +107,7 @@ def _call(values: Mapping[str, Any], engine: Engine) -> Call:
             start_len=_at(values["logprob_start_len"], place, -1),
             top=_at(values["top_logprobs_num"], place, 0),
             asked=_asked(values["token_ids_logprob"], place),
+            features=values,
         )
         for place, source in enumerate(sources)
     )
@@ -110,6 +121,19 @@ def _call(values: Mapping[str, Any], engine: Engine) -> Call:
         text_in_logprobs=values["return_text_in_logprobs"] and not engine.settings.skip_tokenizer,
         prompt_ids=values["return_prompt_token_ids"],
     )
+
+
+_OF_SESSIONS = frozenset({"id", "rid", "offset", "replace", "drop_previous_output"})
+_BROKEN = Refusal("the server breaks", status=500)
+
+
+def _flat(values: Mapping[str, Any]) -> bool:
+    return bool(values.get("return_flat_raw_top_logprobs") or values.get("return_flat_raw_output_top_logprobs"))
+
+
+def _needs_flat(traits: Traits) -> str:
+    either = " or return_flat_raw_output_top_logprobs" if traits.has(Trait.FLAT_OUTPUT) else ""
+    return f"return_flat_raw_top_logprobs_b64 requires return_flat_raw_top_logprobs{either}."
 
 
 def _each_text(prompts: Sequence[Any]) -> list[str]:
@@ -126,11 +150,22 @@ def _prompts(text: Any, ids: Any) -> tuple[bool, list[Any]]:
     return single, [ids] if single else list(ids)
 
 
+def _sources(text: Any, ids: Any, prompts: Sequence[Any], engine: Engine) -> Sequence[Any]:
+    """The ids of every prompt: those that were given, before those of a text."""
+    if text is None:
+        return prompts
+    if isinstance(text, str) and isinstance(ids, list):
+        return [ids]
+    return [engine.encode(prompt) for prompt in _each_text(prompts)]
+
+
 def _samples(parameters: Any) -> int:
-    if not parameters:
+    if parameters is None or parameters == {}:
         return 1
     if isinstance(parameters, Mapping):
         return _n(parameters)
+    if not parameters:
+        raise _BROKEN
     counts = {_n(each) for each in parameters}
     if len(counts) > 1:
         raise Refusal("The parallel_sample_num should be the same for all samples in sample params.")
@@ -139,6 +174,8 @@ def _samples(parameters: Any) -> int:
 
 def _n(parameters: Any) -> int:
     count: Any = parameters.get("n", 1)
+    if count is None:
+        raise _BROKEN
     return count if isinstance(count, int) else 1
 
 

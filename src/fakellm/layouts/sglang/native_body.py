@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from .body_parts import Rows, rows_of, since, until
-from .kinds import BOOL, DICT, FLOAT, INT, OBJECT, STR, either, listed, literal, mapped, nullable
+from .kinds import ANY, BOOL, DICT, FLOAT, INT, OBJECT, STR, either, listed, literal, mapped, nullable
 from .loose import elements
 from .schema import Field, Kind, Model, Place, Refused, value_error
 from .traits import Version
@@ -136,6 +136,7 @@ _TOLD: Rows = (
     Field("extra_key", _WORDS),
     Field("no_logs", BOOL, False),
     Field("custom_labels", nullable(mapped(STR))),
+    since(21, "watermark", ANY),
     Field("return_bytes", BOOL, False),
     since(6, "return_entropy", BOOL, default=False),
     since(13, "return_prompt_token_ids", BOOL, default=False),

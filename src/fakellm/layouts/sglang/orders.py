@@ -102,14 +102,18 @@ def _internal_state(body: Body, station: SglangStation, context: Context) -> Ren
 
 
 def _no_lora(body: Body, station: SglangStation, context: Context) -> Rendering:
-    told: dict[str, Any] = {"success": False, "error_message": _NO_LORA, "loaded_adapters": None}
-    if station.traits.has(Trait.CONTROL_BY_MSGSPEC):
-        told = {"rid": None, "http_worker_ipc": None, **told}
+    told: dict[str, Any] = {**head(station), "success": False, "error_message": _NO_LORA, "loaded_adapters": None}
     return answers.json_answer(told, 400)
 
 
+def head(station: SglangStation) -> dict[str, Any]:
+    """What every output class begins with."""
+    worker = {"http_worker_ipc": None} if versions(6).holds(station.traits.version) else {}
+    return {"rid": None, **worker}
+
+
 def _no_role(body: Body, station: SglangStation, context: Context) -> Rendering:
-    told = {"rid": None, "http_worker_ipc": None, "success": False}
+    told = {**head(station), "success": False}
     told |= {"message": "--enable-pd-role-switch is not set on this server", "old_role": "null"}
     return answers.json_answer({**told, "new_role": body.values["new_role"], "safe_to_restore": True}, 400)
 
@@ -133,6 +137,8 @@ def _plain(value: Any, status: int = 200) -> Handler:
 
 def _transfer(request: Request, station: SglangStation, context: Context) -> Rendering:
     rank = request.query.get("rank", "")
+    if not rank.isdecimal() and not versions(10).holds(station.traits.version):
+        return answers.empty_answer(400)
     if not rank.isdecimal():
         return answers.native_error("Missing or invalid rank parameter")
     return answers.native_error(f"Failed to get transfer engine info for rank {int(rank)}")
@@ -179,14 +185,21 @@ def _storage(request: Request, station: SglangStation, context: Context) -> Rend
     return _admin_only(request, station, context)
 
 
+def _experts(text: str) -> Route:
+    """0.5.3 breaks: its message class takes no arguments."""
+
+    def handle(request: Request, station: SglangStation, context: Context) -> Rendering:
+        return answers.plain_answer(text) if versions(6).holds(station.traits.version) else answers.crash()
+
+    return Route(BOTH, handle, access="admin")
+
+
 ORDERS: Mapping[str, Route] = {
     "/start_profile": Route(BOTH, _start_profile, access="admin"),
     "/stop_profile": Route(BOTH, said("Stop profiling. This will take some time.\n"), access="admin"),
-    "/start_expert_distribution_record": Route(
-        BOTH, said("Start recording the expert distribution.\n"), access="admin"
-    ),
-    "/stop_expert_distribution_record": Route(BOTH, said("Stop recording the expert distribution.\n"), access="admin"),
-    "/dump_expert_distribution_record": Route(BOTH, said("Dump expert distribution record.\n"), access="admin"),
+    "/start_expert_distribution_record": _experts("Start recording the expert distribution.\n"),
+    "/stop_expert_distribution_record": _experts("Stop recording the expert distribution.\n"),
+    "/dump_expert_distribution_record": _experts("Dump expert distribution record.\n"),
     "/freeze_gc": Route(BOTH, said("Garbage collection frozen.\n"), access="admin"),
     "/set_trace_level": Route(BOTH, _trace_level, versions(10), "admin"),
     "/slow_down": Route(BOTH, reading("SlowDownReqInput", _json(None)), access="admin"),

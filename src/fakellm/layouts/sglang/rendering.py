@@ -28,7 +28,8 @@ Render = Callable[[Told, Ask, "SglangStation", Context], Rendering]
 
 def facts_of(ask: Ask, station: SglangStation, context: Context) -> Facts:
     """What every chunk of the answer says."""
-    return Facts(int(context.now()), ask.model or "default", station.traits, station.settings, call_of(ask))
+    model = "default" if ask.model is None else ask.model
+    return Facts(int(context.now()), model, station.traits, station.settings, call_of(ask))
 
 
 def _native(told: Told, ask: Ask, station: SglangStation, context: Context) -> Rendering:

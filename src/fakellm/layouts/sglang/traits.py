@@ -130,6 +130,16 @@ class Trait(Enum):
     REASONING_HELD = _since(18, "an end of reasoning that may be a marker's beginning waits")
     REASONING_FLUSH = _since(17, "what is held back is handed out when the answer ends")
 
+    COMPLETION_TOKENS_FIRST = _since(9, "max_completion_tokens goes before max_tokens; before, max_tokens, if not 0")
+    TEXT_OR_IMAGE = _until(21, "/encode names fewer kinds of input")
+    VERTEX_BARE = Span((0, 5, 10), (0, 5, 18), "/vertex_generate answers like /generate, without predictions around it")
+    NO_EMPTY_TEXT = _until(21, "an empty text is refused where it would be tokenized")
+    HIDDEN_STATES_MODES = _since(17, "--return-hidden-states-mode; before, hidden states are refused in other words")
+    CONTEXT_MAY_BE_FILLED = _since(12, "prompt and max_new_tokens together may be as long as the context")
+    FLAT_OUTPUT = _since(21, "return_flat_raw_output_top_logprobs")
+    ONE_KEY_FOR_ONE = _since(18, "extra_key and cache_salt of a single request are one word")
+    LABELS_REQUIRED = _since(12, "/v1/score says for which models labels are required")
+
     # routes
     MODELS_PARENT = _since(6, "/v1/models tells parent")
     MODEL_INFO = _since(6, "/model_info and /server_info beside their get_ names")

@@ -16,13 +16,14 @@ from ..base import Context
 from . import answers
 from .bodies import read_body
 from .body_parts import rows_of, since, until
+from .engine_rules import EMPTY_TEXT
 from .inputs import model_of
 from .kinds import BOOL, FLOAT, INT, OBJECT, STR, either, listed, literal, nullable
 from .kinds import model as kind_of
 from .loose import elements
 from .route import Handler, Route, versions
 from .schema import REQUIRED, Field, Kind, Model
-from .traits import Version
+from .traits import Trait, Version
 
 if TYPE_CHECKING:
     from .station import SglangStation
@@ -32,7 +33,9 @@ NO_EMBEDDING = (
     "server or try another model."
 )
 _NOTHING_GIVEN = "At least one of text, input_ids, image, video, or audio should be provided"
+_NOTHING_GIVEN_BEFORE = "At least one of text, input_ids, or image should be provided"
 _LABELS = "label_token_ids is required for generation (CausalLM) models."
+_LABELS_BEFORE = "label_token_ids must be provided"
 Check = Callable[[Mapping[str, Any], "SglangStation"], str | None]
 
 
@@ -44,9 +47,12 @@ def _native(request: Request, station: SglangStation, context: Context) -> Rende
         return body
     given = [body.values[name] for name in ("text", "input_ids", "image_data", "video_data", "audio_data")]
     if all(value is None for value in given) and body.values["input_embeds"] is None:
-        return answers.native_error(_NOTHING_GIVEN)
+        few = station.traits.has(Trait.TEXT_OR_IMAGE)
+        return answers.native_error(_NOTHING_GIVEN_BEFORE if few else _NOTHING_GIVEN)
     if body.values["text"] == []:
         return answers.json_answer([])
+    if body.values["text"] == "" and station.traits.has(Trait.NO_EMPTY_TEXT):
+        return answers.native_error(EMPTY_TEXT)
     return answers.native_error(NO_EMBEDDING)
 
 
@@ -171,7 +177,7 @@ def _empty_query(values: Mapping[str, Any], station: SglangStation) -> str | Non
 def _no_labels(values: Mapping[str, Any], station: SglangStation) -> str | None:
     labels = values["label_token_ids"]
     if labels is None:
-        return _LABELS
+        return _LABELS if station.traits.has(Trait.LABELS_REQUIRED) else _LABELS_BEFORE
     return "scores of labels are not imitated"
 
 

@@ -121,11 +121,28 @@ class TestContract:
         ],
     )
     def test_the_words_of_serde(self, parameters: Any, words: str) -> None:
-        assert words in (contract_error(parameters) or "")
+        assert words in (contract_error({"text": "Hi", "sampling_params": parameters}) or "")
 
     @pytest.mark.parametrize("parameters", [{}, {"temperature": None}, {"temperature": 1}, [{"n": 2}], None])
     def test_what_it_lets_through(self, parameters: Any) -> None:
-        assert contract_error(parameters) is None
+        assert contract_error({"text": "Hi", "sampling_params": parameters}) is None
+
+    @pytest.mark.parametrize(
+        ("member", "value", "words"),
+        [
+            ("stream", 1, "invalid type: integer `1`, expected a boolean"),
+            ("top_logprobs_num", "7", 'string "7", expected a value or an array of values for Int64OrList'),
+            ("input_ids", [[1], ["x"]], 'invalid type: string "x", expected i64'),
+            ("rid", 'a "b"', ""),
+            ("cache_salt", ["a", 'b "c"', 1], "invalid type: integer `1`, expected a string"),
+            ("max_thinking_tokens", -1, "invalid value: integer `-1`, expected u64"),
+        ],
+    )
+    def test_members_of_the_body_itself(self, member: str, value: Any, words: str) -> None:
+        assert words in (contract_error({member: value}) or "")
+
+    def test_texts_are_not_escaped(self) -> None:
+        assert 'invalid type: string "a "b"", expected i64' == contract_error({"priority": 'a "b"'})
 
     def test_versions_before_ignore_or_crash(self) -> None:
         answer = server("0.5.20", says=SAYS).answer(generate(temprature=1))
