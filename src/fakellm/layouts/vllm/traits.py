@@ -42,7 +42,7 @@ class Traits:
     """What becomes of an unexpected exception in a handler: ``raised`` to the server (from 0.20.2), ``returned`` as an
     error with status 200 (0.16), ``detailed`` = status 500 with its text (up to 0.12)."""
     messages_crash: bool = False
-    """What chat raises is an internal error of messages, whatever it was (0.20.2)."""
+    """What chat raises is an internal error of messages, whatever it was (0.20.2 and 0.24)."""
     cause_shown: bool = False
     """Refusals while the prompt is made end in the exception's cause: usually the word None."""
     sanitises: str = "paths"
@@ -78,9 +78,10 @@ def _table() -> dict[Version, Traits]:
         checks_in_schema=True,
         checks_guard_types=False,
         bare_refusals="plain",
+        messages_crash=True,
         sanitises="addresses",
     )
-    v20 = replace(v24, version=(0, 20, 2), flaw_param="check", bare_refusals="all", messages_crash=True)
+    v20 = replace(v24, version=(0, 20, 2), flaw_param="check", bare_refusals="all")
     v16 = replace(
         v20,
         version=(0, 16, 0),

@@ -223,11 +223,11 @@ def check_messages_iterable(body: Body, rules: Rules) -> None:
         raise Crash("TypeError", f"'{type(messages).__name__}' object is not iterable")
 
 
-def check_generation_prompt(body: Body, rules: Rules) -> None:
+def check_generation_prompt(body: Body, rules: Rules, *, typed: Version = V24) -> None:
     if body.get("continue_final_message") and body.get("add_generation_prompt"):
         raise Objection(
             "Cannot set both `continue_final_message` and `add_generation_prompt` to True.",
-            plain=rules.version < V24,
+            plain=rules.version < typed,
         )
 
 

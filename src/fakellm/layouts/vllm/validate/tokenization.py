@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..options import V20
@@ -49,7 +49,7 @@ def tokenize_fields(version: Version, stop_limit: int) -> Branches:
 
 
 def checks(version: Version) -> tuple[Check, ...]:
-    return (check_generation_prompt,)
+    return (partial(check_generation_prompt, typed=V20),)
 
 
 def check_media(sent: Mapping[str, Any], values: Mapping[str, Any], rules: Rules) -> None:
