@@ -106,6 +106,8 @@ class _Supervisor:
         ready_out, ready_in = os.pipe()
         pid = os.fork()
         if pid == 0:
+            for signal_number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(signal_number, signal.SIG_DFL)  # until its own loop listens; ours would end its siblings
             os.close(ready_out)
             os.close(self._own)
             code = 70
@@ -119,6 +121,8 @@ class _Supervisor:
         with os.fdopen(ready_out, "rb") as pipe:
             pipe.read(1)
         self._children[pid] = _Child(number, pid, private)
+        if self._stopping:  # the signal came while it started, when nobody knew of it
+            self._end(pid)
 
     def _wait(self) -> int:
         worst = 0
@@ -145,8 +149,11 @@ class _Supervisor:
     def _stop(self, number: int, frame: object) -> None:
         self._stopping = True
         for pid in list(self._children):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM)
+            self._end(pid)
+
+    def _end(self, pid: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
 
     # ------------------------------------------------------------- processes
 

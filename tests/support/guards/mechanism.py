@@ -73,9 +73,10 @@ class Guard:
             assert hasattr(owner, name), f"{self.where} is no more"
             put(owner, name, eval(self.instead, vars(module)))
             return
-        found = inspect.getattr_static(owner, name)
-        function = inspect.unwrap(found)
+        function = inspect.unwrap(getattr(owner, name))
         source = textwrap.dedent(inspect.getsource(function))
+        if name != function.__name__:  # what a decorator was given
+            source = "def " + source.partition("\ndef ")[2]
         assert 1 == source.count(self.text), f"{self.where} does not hold this once: {self.text}"
         flags = __future__.annotations.compiler_flag
         code = compile(
@@ -83,7 +84,7 @@ class Guard:
         )
         made: dict[str, Any] = {}
         exec(code, function.__globals__, made)
-        put(owner, name, made[name])
+        put(owner, name, made[function.__name__])
 
 
 @dataclass
@@ -95,10 +96,12 @@ class Arena:
     tool: str = ""
     _processes: list[subprocess.Popen[str]] = field(default_factory=list)
 
-    def process(self, *arguments: str, handles: tuple[int, int] | None = None) -> Served:
-        """A ``fakellm`` process that listens. ``handles``: its soft and hard limits of open files."""
+    def process(self, *arguments: str, handles: tuple[int, int] | None = None, room: int | None = None) -> Served:
+        """A ``fakellm`` process that listens. ``handles``: its soft and hard limits of open files; ``room``: kilobytes
+        that a file of its may have."""
         command = ["-m", "fakellm"] if self.without is None else ["-m", "support.guards", self.without]
         shell = "" if handles is None else f"ulimit -Sn {handles[0]}; ulimit -Hn {handles[1]}; "
+        shell += "" if room is None else f"ulimit -f {room}; "
         errors = self.folder / f"stderr-{len(self._processes)}.txt"
         with errors.open("w") as sink:
             process = subprocess.Popen(
@@ -165,6 +168,14 @@ async def head_of(reader: asyncio.StreamReader) -> bytes:
             return await reader.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError as end:
             return end.partial
+
+
+async def answer_of(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Head and body of an answer that says its length."""
+    head = await head_of(reader)
+    length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+    async with asyncio.timeout(patience()):
+        return head, await reader.readexactly(int(length.partition(b":")[2]))
 
 
 async def until(true: Callable[[], bool], what: str) -> None:
