@@ -42,4 +42,4 @@ def test_a_server_of_the_library_keeps_its_own_rules_before_the_common_ones() ->
 
 def test_measured_times_of_an_unknown_server_are_left_out() -> None:
     assert '{"total_duration":0,"prompt_ms":0}' == masked("somebody-new", '{"total_duration":1234,"prompt_ms":1.5}')
-    assert {"timestamp", "random-id", "fingerprint", "timing"} == {rule["kind"] for rule in COMMON}
+    assert {"timestamp", "random-id", "fingerprint", "timing", "counter"} == {rule["kind"] for rule in COMMON}

@@ -12,7 +12,7 @@ from typing import Any
 from ..base import AccessorTable, Launch, Layout
 from . import errors
 from .accessors import accessor_table
-from .native import atropos, llama_cpp, lmdeploy, ollama, prime_rl, tgi, tinker
+from .native import atropos, llama_cpp, lmdeploy, mlx_lm, ollama, prime_rl, tgi, tinker
 from .station import CompatibleStation
 from .traits import Api, Entry, Place, Traits
 
@@ -95,17 +95,21 @@ MLX_LM = Traits(
     name="mlx-lm",
     vendor="mlx-lm",
     evidence="source",
-    notes="server.py of 0.32.2: scores in whole answers only, entries are id and logprob; with alternatives an entry "
-    "is the first of them, which need not be the sampled token",
+    notes="server.py of 0.32.2, and that server run on a CPU: scores in whole answers only, entries are id and "
+    "logprob; with alternatives an entry is the first of them, which need not be the sampled token (its list is not "
+    "sorted, ours is); every delta names the role; json.dumps' spelling",
     chat=Api(stream_scores="none"),
     completions=Api(scores="content", stream_scores="none"),
     entry=Entry(("id", "logprob", "top_logprobs"), ("id", "token", "logprob")),
     most=11,
     alternatives="instead",
+    fragments="vocabulary",
+    reasoning="reasoning",
     sparse=True,
     role_first=False,
     error=errors.text_error,
     owner="mlx-lm",
+    native=("mlx_lm",),
 )
 
 OLLAMA = Traits(
@@ -298,6 +302,7 @@ _MODULES = {
     "atropos": atropos,
     "llama_cpp": llama_cpp,
     "lmdeploy": lmdeploy,
+    "mlx_lm": mlx_lm,
     "ollama": ollama,
     "prime_rl": prime_rl,
     "tgi": tgi,
