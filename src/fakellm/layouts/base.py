@@ -172,6 +172,27 @@ class Aborting(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """One path of a server. ``path``: with ``{name}`` parameters; ``members``: what its JSON body may hold in this
+    version, each with its type in the layout's own word ("" = not told), None = it has no body; ``required``: those
+    that must be there."""
+
+    methods: tuple[str, ...]
+    path: str
+    members: Mapping[str, str] | None = None
+    required: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Offering(Protocol):
+    """A station that says what it serves (the admin API's ``openapi.json``)."""
+
+    def offers(self) -> Sequence[Offer]:
+        """Every path of this server as it was launched."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """A vendor's wire at one version.
 

@@ -5,6 +5,7 @@ Who may call it is ``guard.py``'s business. Every answer is JSON; an unknown thi
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
@@ -18,6 +19,7 @@ from ..fake import Fake
 from ..house import House
 from .guard import Handler, guarded, json_answer
 from .inspector import add_inspector
+from .openapi import describe
 
 PREFIX = "/_fakellm"
 HOUSE: Final = web.AppKey("house", House)
@@ -237,6 +239,17 @@ async def _verdict(request: web.Request) -> web.StreamResponse:
     return json_answer(request.app[HOUSE].verdict())
 
 
+async def _openapi(request: web.Request) -> web.StreamResponse:
+    """What the fake serves, as OpenAPI; ``scenario``: the server of that one, under its own address."""
+    house = request.app[HOUSE]
+    name = request.query.get("scenario")
+    stage = house.fake.default if name is None else house.fake.stages.get(name)
+    if stage is None:
+        return json_answer({"error": f"there is no scenario {name!r}"}, 404)
+    admin = [(method, path, inspect.getdoc(handler) or "") for method, path, handler in ROUTES]
+    return json_answer(describe(stage, admin, PREFIX, "" if name is None else f"/s/{name}"))
+
+
 async def _unknown(request: web.Request) -> web.StreamResponse:
     known = sorted({f"{method} {PREFIX}{path}" for method, path, _ in ROUTES})
     return json_answer({"error": f"the admin API has no {request.method} {request.path}", "known": known}, 404)
@@ -254,6 +267,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/truth/{response_id}", _truth),
     ("GET", "/near-misses", _near_misses),
     ("GET", "/verdict", _verdict),
+    ("GET", "/openapi.json", _openapi),
     ("PUT", "/scenarios/{name}", _put_scenario),
     ("DELETE", "/scenarios/{name}", _delete_scenario),
     ("POST", "/scenarios/{name}/arm", _arm_scenario),

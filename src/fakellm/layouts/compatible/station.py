@@ -17,7 +17,7 @@ from ...generation import Generation
 from ...message import Message, Rendering
 from ...tokenizer import Tokenizer
 from ...told import Told, ToldChoice
-from ..base import Context, Launch
+from ..base import Context, Launch, Offer
 from ..common.parsing import AnswerParser, Marks
 from ..common.routing import Route, find
 from ..common.telling import Manner, tell
@@ -25,6 +25,7 @@ from . import chat, completions
 from .errors import Refusal
 from .frame import Frame, json_answer
 from .hear import hear_chat, hear_completions
+from .offers import offers
 from .spelling import Spelling
 from .traits import Traits
 
@@ -83,6 +84,10 @@ class CompatibleStation:
     def parsers(self) -> tuple[str | None, str | None]:
         """How the model behind the server must write: these servers always take its answers apart."""
         return "qwen3", "hermes"
+
+    def offers(self) -> Sequence[Offer]:
+        """Every path of this server."""
+        return offers(self._routes)
 
     def receive(self, request: Request, context: Context) -> Ask | Rendering:
         """An Ask when an engine is needed, else the whole answer."""

@@ -14,13 +14,14 @@ from ...generation import Generation
 from ...message import Rendering
 from ...tokenizer import Tokenizer
 from ...told import Told
-from ..base import Context, Launch
+from ..base import Context, Launch, Offer
 from ..common.parsing import AnswerParser, Marks
 from ..common.routing import Route, find
 from ..common.telling import Manner, tell
 from . import answers, chat, completions, fields, hear, messages, native, responses
 from .answers import Refusal
 from .frame import Frame, frame_of
+from .offers import offers
 from .options import Settings, settings_of
 from .responses_hear import hear_responses
 from .spelling import Spelling
@@ -52,6 +53,10 @@ class DynamoStation:
     def parsers(self) -> tuple[str | None, str | None]:
         """The reasoning and tool parsers: how the model behind the server must write."""
         return self.settings.reasoning_parser, self.settings.tool_parser
+
+    def offers(self) -> Sequence[Offer]:
+        """Every path of this server."""
+        return offers(ROUTES, self.settings)
 
     def receive(self, request: Request, context: Context) -> Ask | Rendering:
         """An Ask when an engine is needed, else the whole answer."""

@@ -14,16 +14,17 @@ from ...errors import TokenizerError
 from ...generation import Choice, Generation
 from ...message import Rendering
 from ...told import Told
-from ..base import Context, Flights, Launch, NoFlights, Served
+from ..base import Context, Flights, Launch, NoFlights, Offer, Served
 from . import aborts, answers, options
 from .call import call_of, named
 from .engine import immediately
 from .engine_rules import Engine
 from .native_render import NativeRenderer
+from .offers import offers
 from .parsers import AnswerParser, ParserChoice, check_names
 from .planning import plan_key
 from .rendering import RENDERERS
-from .routes import find
+from .routes import ROUTES, find
 from .scores import Speller
 from .state import State
 from .telling import Parsing, Teller
@@ -49,6 +50,10 @@ class SglangStation:
             self.tokenizer, traits, self.speller, self.settings.context_length, self.settings.stream_interval
         )
 
+    def offers(self) -> Sequence[Offer]:
+        """Every path of this server."""
+        return offers(ROUTES, self.traits)
+
     def receive(self, request: Request, context: Context) -> Ask | Rendering:
         """An Ask when an engine is needed, else the whole answer."""
         handler, wanted = find(request, self)
@@ -70,7 +75,8 @@ class SglangStation:
 
     def render(self, told: Told, ask: Ask, context: Context) -> Rendering:
         """The answer in the route's words."""
-        return RENDERERS[ask.api](told, named(ask, context), self, context)
+        broken = aborts.broken(told, ask, self.traits)
+        return broken if broken is not None else RENDERERS[ask.api](told, named(ask, context), self, context)
 
     @property
     def parsers(self) -> tuple[str | None, str | None]:

@@ -16,7 +16,7 @@ from ...generation import Choice, Generation
 from ...message import Rendering
 from ...plan import ROOMY_TOKENS
 from ...told import Told
-from ..base import Context, Flights, Launch, Served
+from ..base import Context, Flights, Launch, Offer, Served
 from .aborts import aborted, engine_ids, engine_requests
 from .api import Api, Handler, Running
 from .batch_api import BATCH
@@ -27,6 +27,7 @@ from .cors import opened, preflight
 from .dev import weight_version
 from .launch import Settings, settings_of
 from .messages import MESSAGES
+from .offers import offers
 from .parsers import strict_tools
 from .parsing import notes_of, parser_of
 from .responses import RESPONSES
@@ -97,6 +98,10 @@ class Station:
     def forced_json(self) -> bool:
         """Whether the model behind it writes a forced tool call as plain JSON."""
         return not strict_tools(self.running.shape.version, self.running.launch.env)
+
+    def offers(self) -> Sequence[Offer]:
+        """Every path of this server."""
+        return offers(self._routes, self.running)
 
     def receive(self, request: Request, context: Context) -> Ask | Rendering:
         """What was heard, or the answer of a route without an engine; browsers are told who may read it."""
