@@ -167,6 +167,8 @@ class Direct(asyncio.Protocol):
         """Go on with another answer: the rest of a stream, or a whole one of which nothing has left."""
         assert self._pump is not None
         if wire.stream:
+            if wire.cut:
+                self._tail, self._keep = b"", False
             self._pump.replace(coalesced(tuple(rest)))
             return
         body = b"".join(frame.data for frame in rest)

@@ -59,17 +59,20 @@ class _Whole:
 
 
 class _Stream:
-    """A paced stream (``flight.Carrier``). ``sent``: bytes of the body that left before the pump took over."""
+    """A paced stream (``flight.Carrier``). ``sent``: bytes of the body that left before the pump took over; ``cut``: it
+    ends without its proper end."""
 
-    def __init__(self, pump: Pump, sent: int) -> None:
+    def __init__(self, pump: Pump, sent: int, *, cut: bool) -> None:
         self._pump = pump
         self._sent = sent
+        self.cut = cut
 
     def reach(self) -> tuple[float, int] | None:
         at_ms = self._pump.reach()
         return None if at_ms is None else (at_ms, self._sent + self._pump.sent)
 
     def swap(self, wire: Wire, rest: Sequence[Frame]) -> None:
+        self.cut = wire.cut
         self._pump.replace(coalesced(tuple(rest)))
 
 
@@ -112,6 +115,7 @@ async def _stream(request: web.Request, wire: Wire, started: float, departs: Dep
     ready = next((place for place, frame in enumerate(frames) if frame.due_ms > elapsed_ms), len(frames))
     sent = 0
     pump: Pump | None = None
+    cut = wire.cut
     try:
         await response.prepare(request)
         for frame in frames[:ready]:
@@ -123,10 +127,12 @@ async def _stream(request: web.Request, wire: Wire, started: float, departs: Dep
             if transport is None:
                 raise ConnectionResetError("the client disconnected")
             pump = Pump(transport, frames[ready:], started, chunked=bool(response.chunked))
+            carrier = _Stream(pump, sent, cut=wire.cut)
             if departs is not None:
-                departs(_Stream(pump, sent))
+                departs(carrier)
             await pump.play()
-        if wire.cut:
+            cut = carrier.cut
+        if cut:
             _hang_up(request)
         else:
             await response.write_eof()

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...ask import Ask
 from ...generation import Choice, EngineFailure
-from ...told import ToldChoice
+from ...message import Rendering
+from ...told import Told, ToldChoice
 from ..base import Context, Which
+from . import answers
 from .call import Call, call_of, named
 from .traits import Trait, Traits
 
@@ -57,6 +59,36 @@ def queued_object(
     if traits.has(Trait.QUEUED_ABORT_VERSION):
         meta |= {"weight_version": version, "e2e_latency": latency}
     return {"text": "", "output_ids": [], "meta_info": meta}
+
+
+def broken(told: Told, ask: Ask, traits: Traits) -> Rendering | None:
+    """What becomes of an OpenAI answer that never began where the route looks for a member that its object does not
+    have (a KeyError, which ends streams before their first event). None = no such answer."""
+    if ask.api not in ("chat", "completions", "messages") or not all(map(never_began, told.choices)):
+        return None
+    member = _missed(ask, traits)
+    if member is None:
+        return None
+    if ask.api == "completions" and ask.stream:
+        due_ms = max(choice.steps[-1].due_ms for choice in told.choices)
+        return answers.events([answers.stream_error(f"'{member}'", "BadRequestError", 400, due_ms)])
+    if ask.stream:
+        return answers.broken_stream()
+    if ask.api == "messages":
+        error = {"type": "internal_error", "message": "Internal server error"}
+        return answers.json_answer({"type": "error", "error": error}, 500)
+    return answers.error(f"Internal server error: '{member}'", "InternalServerError", 500)
+
+
+def _missed(ask: Ask, traits: Traits) -> str | None:
+    """The member that the route looks for in vain."""
+    if traits.has(Trait.QUEUED_ABORT_BREAKS):
+        return "prompt_tokens"
+    if traits.has(Trait.QUEUED_ABORT_KEEPS):
+        return None
+    if ask.wants.logprobs:
+        return "output_token_logprobs"
+    return None if ask.stream else "weight_version"
 
 
 def abort(station: SglangStation, which: Which) -> None:

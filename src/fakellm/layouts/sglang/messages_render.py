@@ -74,7 +74,8 @@ class MessagesRenderer:
         counted = self.facts.traits.has(Trait.MESSAGES_COUNT_AT_START)
         usage = self._usage(told, 0) if counted else {"input_tokens": 0, "output_tokens": 0}
         start: dict[str, Any] = {**head, "content": [], "model": self.facts.model, "usage": usage}
-        yield _event("message_start", {"message": start})
+        opens = told.choices[0].steps[0].due_ms if told.choices[0].steps else 0.0  # with the first chunk
+        yield _event("message_start", {"message": start}, opens)
         blocks = _Blocks(self.hexes, self.facts.traits.has(Trait.MESSAGES_COUNT_AT_START))
         choice, due, called = told.choices[0], 0.0, False
         for _, number in in_order(told.choices[:1]):

@@ -104,7 +104,8 @@ class NativeRenderer:
         meta, item = body["meta_info"], call.item(choice.index)
         if self.traits.has(Trait.QUEUED_ABORT_KEEPS):
             if item.logprobs:
-                meta.update(self._logprobs(choice, replace(prompt, token_ids=()), item, call, (), Fashion()))
+                unscored = replace(item, start_len=-1)
+                meta.update(self._logprobs(choice, prompt, unscored, call, (), Fashion()))
             meta["completion_tokens"] = 0
         if self.traits.has(Trait.SENT_TIMESTAMP):
             meta["response_sent_to_client_ts"] = now

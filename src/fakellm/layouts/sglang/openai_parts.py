@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...told import Score, Told
+from .aborts import never_began
 from .call import Call
 from .native_render import cached_details, joined, weight_spans
 from .options import Settings
@@ -102,9 +103,9 @@ def _tops(top: Sequence[Score], traits: Traits) -> Sequence[Score]:
 
 
 def metadata(told: Told, completion: int | None, traits: Traits) -> dict[str, Any]:
-    """The weights behind the first choice."""
+    """The weights behind the first choice; none made the tokens of one that never began."""
     made: dict[str, Any] = {"weight_version": told.weight_version}
-    if traits.has(Trait.WEIGHT_VERSIONS):
+    if traits.has(Trait.WEIGHT_VERSIONS) and not never_began(told.choices[0]):
         made["weight_versions"] = weight_spans(told.weight_version, completion)
     return made
 
