@@ -210,7 +210,7 @@ OPENROUTER = Traits(
     eos=(False, False),
     reasoning="reasoning",
     message={"refusal": None},
-    envelope={"provider": "Fake"},
+    envelope={"provider": "Fake", "system_fingerprint": None},
     error=errors.numbered_error,
     owner="openrouter",
 )

@@ -131,6 +131,14 @@ def test_tgis_own_stream_tells_one_token_an_event_and_the_text_at_the_end() -> N
     assert [event["generated_text"] for event in events] == [None, None, "Hello you"]
 
 
+def test_tgis_root_route_wraps_a_whole_answer_in_a_list() -> None:
+    asked = {"inputs": "Hi", "parameters": {"details": True}}
+    playing = stage(Spoken(spoken("Hello you")), "tgi")
+
+    alone = json.loads(body_of(playing.answer(post("/generate", asked))))
+    assert [alone] == json.loads(body_of(playing.answer(post("/", asked))))
+
+
 def test_ollama_streams_lines_until_done() -> None:
     answer = stage(Spoken(spoken("Hello you")), "ollama").answer(
         post("/api/chat", {"model": "tiny", "messages": [{"role": "user", "content": "Hi"}]})

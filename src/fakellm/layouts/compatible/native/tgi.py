@@ -1,6 +1,7 @@
 """TGI's native ``/generate`` and ``/generate_stream``: details with ids and scores, the end token among them.
 
-Prompt ids come as prefill (decoder_input_details), in whole answers only. Source: router/src/lib.rs and its snapshots.
+``/`` serves both, a whole answer in a list (its own clients ask there). Prompt ids come as prefill
+(decoder_input_details), in whole answers only. Source: router/src/lib.rs and its snapshots.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _render(told: Told, ask: Ask, station: CompatibleStation, context: Context) 
     body: dict[str, Any] = {"generated_text": choice.text}
     if ask.wants.completion_token_ids:
         body["details"] = _details(told, choice, ask, station)
-    return json_answer(body)
+    return json_answer([body] if ask.request.path == "/" else body)
 
 
 def _details(told: Told, choice: ToldChoice, ask: Ask, station: CompatibleStation) -> dict[str, Any]:
