@@ -75,7 +75,7 @@ class Flight:
         latest_ms = None if going - ended else at_ms
         reply = self._cut(played.reply, told.n, aborts, latest_ms)
         try:
-            shorter, wire = self._stage.replay(played.ask, reply, self._context.again())
+            shorter, wire = self._stage.replay(played.ask, reply, self._context)
         except FakellmError as problem:
             self._exchange.problem = f"the abort could not be played: {problem.message}"
             return 0

@@ -18,7 +18,7 @@ from . import wire
 from .aborting import Board
 from .ask import Ask, Request, digest_of
 from .context import RequestContext, SeededIds
-from .errors import FakellmError
+from .errors import FakellmError, FaultError
 from .faults.compose import Distortion, compose
 from .generation import Generation
 from .layouts.base import Aborting, Context, Counting, Layout, Served, Station
@@ -243,17 +243,25 @@ class Stage:
         return Answer(sent, behind=behind)
 
     def replay(self, ask: Ask, reply: Reply, context: RequestContext) -> tuple[Played, Wire]:
-        """The answer to a request that is already read, played once more with this reply."""
-        played = self._play(ask, reply, context)
-        return played, self._send(played, context)
+        """The answer of ``context`` to a request that is already read, played once more with this reply; without its
+        faults where they do not apply to what is left of it."""
+        once = context.again()
+        try:
+            played = self._play(ask, reply, once)
+            return played, self._send(played, once)
+        except FaultError:
+            once = context.again()
+            played = self._play(ask, reply, once, Distortion())
+            return played, self._send(played, once)
 
     def _behind(
         self, heard: Ask, reply: Reply, context: RequestContext, played: Played | None = None
     ) -> Behind[Played]:
         return Behind(self._shelf, lambda: self._play(heard, reply, context), _weight, played)
 
-    def _play(self, ask: Ask, reply: Reply, context: RequestContext) -> Played:
-        distortion = self._distortion(ask, reply, context) if self.faults or reply.faults else Distortion()
+    def _play(self, ask: Ask, reply: Reply, context: RequestContext, distortion: Distortion | None = None) -> Played:
+        if distortion is None:
+            distortion = self._distortion(ask, reply, context) if self.faults or reply.faults else Distortion()
         heard = distortion.ask(ask)
         generations = reply.generate(heard)
         told = distortion.told(self.station.tell(heard, generations, context.timed(reply.timing)))

@@ -365,3 +365,15 @@ async def test_sglang_shows_the_stored_response_as_it_was_aborted() -> None:
         kept = await way.said(request(None, "/v1/responses/resp_a", "connection: close", method="GET"))
 
     assert answer.partition(b"\r\n\r\n")[2] == kept.partition(b"\r\n\r\n")[2]
+
+
+@WAYS
+async def test_a_stream_that_breaks_is_hung_up_on(quick: bool) -> None:
+    """SGLang up to 0.5.9 fails on a chat that was aborted in the queue: no event, no end, no connection."""
+    order = request({"abort_all": True}, "/abort_request", "connection: close")
+
+    async with Way(playing("sglang-0.5.9", QUEUED), quick=quick) as way:
+        answer, _, _ = await aborted(way, chat(stream=True), order)
+
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert (True, b"") == (head.startswith(b"HTTP/1.1 200"), body)
