@@ -37,8 +37,9 @@ MAX_CHOICES = 16_384
 """Choices that one request may ask for, over all its prompts: some seconds of work. It is vLLM's own limit of n."""
 MAX_PLANNED_CHOICES = 128
 """Cutting an answer at the marks of its choices costs the square of their number."""
-MAX_ORDINALS = 16384
-"""Requests whose repetitions are counted, some 120 bytes each: the server's memory is to be flat after ten thousand."""
+MAX_ORDINALS = 8192
+"""Requests whose repetitions are counted, some 120 bytes each: the server's memory is to be flat after ten thousand,
+and it is when every bound is reached."""
 
 
 @dataclass(frozen=True, slots=True)
