@@ -67,7 +67,8 @@ class ChatBody(Answer):
         """A call of the model's choice ends in tool_calls whatever the engine said; ``required`` where it stopped."""
         called = any(part.kind == "tool" for part in choice.parts or ())
         choice_kind = self.parsing.choice
-        if (choice_kind == "auto" and called) or (choice_kind == "required" and choice.finish_reason == "stop"):
+        stopped = choice_kind == "required" and choice.finish_reason == "stop"
+        if (choice_kind == "auto" and called) or (stopped and self.facts.shape.required_is_call):
             return "tool_calls"
         return choice.finish_reason
 

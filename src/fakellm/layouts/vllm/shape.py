@@ -35,6 +35,8 @@ class Shape:
     """A call that was only begun ends a stream in ``tool_calls`` too (up to 0.20.2)."""
     named_is_call: bool = False
     """A named function ends a stream in ``tool_calls`` (0.10.2)."""
+    required_is_call: bool = True
+    """A whole ``required`` answer ends in ``tool_calls`` (from 0.12)."""
     repair_context: int = 4
     """How many preceding ids help to decode a piece of a character: 0 up to 0.12, 1 in 0.16, 4 from 0.20.2."""
     trim_after_stop: bool = True
@@ -109,6 +111,7 @@ V0_10_2 = replace(
     delta_reasoning_null=False,
     filters_calls=False,
     named_is_call=True,
+    required_is_call=False,
     leaks_prompt_ids=True,
     generate="none",
 )

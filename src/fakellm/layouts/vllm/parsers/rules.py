@@ -63,6 +63,11 @@ class ParserRules:
     required_fails: str = "never"
     """``required`` with JSON that is no list of calls: ``never`` (from 0.20.2: no calls), ``invalid`` = it is refused
     (0.10.2), ``empty`` = and the server fails on an empty list (0.12 and 0.16)."""
+    unsaid_calls: bool = True
+    """Where a request says null for its tool choice, calls are taken out of the text all the same (from 0.12)."""
+    required_rereads: bool = False
+    """A ``required`` stream takes the reasoning out of the whole text at every step and shows none of it; without a
+    reasoning parser it takes every step's text twice for the past (0.10.2)."""
     required_breaks: bool = False
     """A ``required`` stream whose text cannot become JSON ends in the JSON library's error (up to 0.12)."""
     rest_with_nulls: bool = False
@@ -113,7 +118,13 @@ RULES_0_16 = replace(
 )
 RULES_0_12 = replace(RULES_0_16, next_step=True, any_close=True, rest_with_nulls=False, required_breaks=True)
 RULES_0_10_2 = replace(
-    RULES_0_12, exact_hermes=False, hermes_shows_specials=False, named_none="validated", required_fails="invalid"
+    RULES_0_12,
+    exact_hermes=False,
+    hermes_shows_specials=False,
+    named_none="validated",
+    required_fails="invalid",
+    unsaid_calls=False,
+    required_rereads=True,
 )
 
 RULES: dict[str, ParserRules] = {

@@ -41,10 +41,13 @@ class Forced:
         self._state = _State(reasoning, asked.prompt_ended)
         self._looks_first = rules.flow == "parser" or self._named is None
         """Does a prompt that ended the reasoning count before the first step is read?"""
+        self._rereads = rules.required_rereads and self._named is None
 
     def step(self, text: str, ids: Sequence[int], finished: bool) -> Delta | None:
         state = self._state
         before, so_far = state.before, state.before + text
+        if self._rereads:
+            return self._reread(text, before, so_far)
         ids_before, ids_so_far = state.ids_before, [*state.ids_before, *ids]
         if self._looks_first and state.prompt_ended:
             state.ended = True
@@ -65,6 +68,11 @@ class Forced:
             delta = self._required.step(text, before, so_far)
         state.before, state.ids_before = so_far, ids_so_far
         return delta
+
+    def _reread(self, text: str, before: str, so_far: str) -> Delta | None:
+        content = so_far if self._reasoning is None else self._reasoning.whole(so_far)[1]
+        self._state.before = so_far + text if self._reasoning is None else so_far
+        return self._required.step(text, before, content or "")
 
 
 class Served:

@@ -39,7 +39,7 @@ def read_whole(
         return Whole(thought, None, () if content is None else ((asked.name, content),))
     if asked.choice == "required" and forced_json:
         return Whole(thought, None, _required(content, rules))
-    if tools is None or asked.choice == "none":
+    if tools is None or asked.choice == "none" or (asked.choice == "unsaid" and not rules.unsaid_calls):
         if tools is not None and grammar and rules.leaves_out_calls:
             return Whole(thought, tools.whole(content or "")[1])
         return Whole(thought, content)

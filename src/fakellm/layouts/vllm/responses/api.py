@@ -22,10 +22,12 @@ from ..parsers.choose import tool_parser_name
 from ..parsing import asked_of, parser_of, seen_prompt, shows_specials
 from ..prompts import chat_prompt
 from ..validate import Parsed, Refusal, check_context, engine_checks, read, refusals
+from ..validate.flaws import Crash
+from ..validate.spelling import spell_handler_crash
 from .body import Answer
 from .echo import with_extras
 from .forced import MissingTool, forced_text
-from .inputs import UnknownItem, conversation, goes_on, shown_tools
+from .inputs import UnknownItem, check_raw, conversation, goes_on, shown_tools
 from .rules import RESPONSE_RULES, ResponseRules
 from .store import Stored, keep, stored
 from .stream import cut_off, stream
@@ -50,11 +52,15 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
             return refusals.response_missing(str(values["previous_response_id"]), running.traits).rendering()
     output_before: Sequence[Any] = () if before is None else before.at(context.now())["output"]
     try:
+        if RESPONSE_RULES[running.shape.version].raw_inputs:
+            check_raw(values.get("input"))
         messages = conversation(values, None if before is None else before.messages, output_before)
         prompt = _prompt(values, messages, running)
     except (UnknownItem, TokenizerError) as problem:
         text = problem.message if isinstance(problem, TokenizerError) else str(problem)
         return json_answer(error_value(text, "BadRequestError", None, 400), status=400)
+    except Crash as crash:
+        return spell_handler_crash(crash, running.traits).rendering()
     limit = values.get("max_output_tokens")
     room = check_context("responses", running.traits, running.settings, prompt.token_ids, limit, values=values)
     if isinstance(room, Refusal):

@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from ..validate.flaws import Crash
+
 Message = dict[str, Any]
 Item = Mapping[str, Any]
 
@@ -40,6 +42,15 @@ def conversation(
     for item in cast("Sequence[Item]", given or ()):
         _add(turn, item)
     return [*messages, *turn]
+
+
+def check_raw(given: Any) -> None:
+    """Items that are no messages, where they are not made into some; raises UnknownItem or Crash."""
+    for item in cast("Sequence[Item]", given if isinstance(given, list) else ()):
+        if item.get("type") == "reasoning":
+            raise UnknownItem("'ResponseReasoningItem' object is not subscriptable None")
+        if "role" not in item:
+            raise Crash("KeyError", "'role'")
 
 
 def goes_on(given: Any) -> bool:

@@ -61,6 +61,8 @@ class ResponseRules:
     """--return-tokens-as-token-ids counts (from 0.16)."""
     parallel_default: bool = True
     """A parallel_tool_calls that is null is shown as true (from 0.28); before, it is refused."""
+    raw_inputs: bool = False
+    """Input items go to the chat template as they are: those that are no messages break the server (0.10.2)."""
     shows_forced: bool = False
     """A forced tool choice shows as the schema it became (0.12 to 0.20.2)."""
     forced_description: str | None = None
@@ -110,7 +112,7 @@ RULES_0_12 = replace(
     call_ids="call_",
     as_ids=False,
 )
-RULES_0_10_2 = replace(RULES_0_12, turns=False, sdk_bodies=True, shows_forced=False)
+RULES_0_10_2 = replace(RULES_0_12, turns=False, sdk_bodies=True, shows_forced=False, raw_inputs=True)
 
 RESPONSE_RULES: dict[str, ResponseRules] = {
     "0.10.2": RULES_0_10_2,

@@ -79,7 +79,10 @@ def _check_requested(api: str, rules: Rules, length: int, asked: int | None, fie
         truncated: int | None = fields.get("truncate_prompt_tokens")
         wanted = limit if truncated is not None and truncated < 0 else truncated
         if wanted is not None and wanted > room:
-            text = f"truncate_prompt_tokens={wanted} cannot be greater than max_length={room}."
+            named = f"={wanted} cannot be greater than max_length={room}"
+            if rules.version < V12:
+                named = f" ({wanted}) cannot be greater than max_length ({room})"
+            text = f"truncate_prompt_tokens{named}."
             raise Objection(f"{text} Please select a smaller truncation size.", plain=True)
         if length > room:
             whose = "This model's" if rules.version >= V12 else "This"

@@ -27,6 +27,8 @@ MEDIA_PARTS = frozenset(
 
 def known_parts(rules: Rules) -> frozenset[str]:
     """The part types that a version knows."""
+    if rules.version < V12:
+        return (TEXT_PARTS | MEDIA_PARTS) - {"output_text", "audio_embeds"}
     newer = {"prompt_embeds", "tool_reference"} if rules.version >= V24 else set[str]()
     newest = {"video_embeds"} if rules.version >= V32 else set[str]()
     return TEXT_PARTS | MEDIA_PARTS | newer | newest

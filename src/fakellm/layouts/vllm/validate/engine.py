@@ -37,10 +37,13 @@ def engine_checks(
     ``vocab_size``: how many ids the model has; None = ids are not checked. Call ``check_context`` first.
     """
     rules = Rules(traits, settings)
+    values = parsed.values
+    if api == "completions" and rules.version < V12:  # formats other than json_object were chat's alone
+        values = {**values, "response_format": None}
     for prompt in prompts:
         try:
             _early(api, parsed, rules, vocab_size)
-            params = params_of(api, parsed.values, len(prompt.token_ids), rules)
+            params = params_of(api, values, len(prompt.token_ids), rules)
             if api not in TOKENS_IN and not params.values.get("use_beam_search"):
                 check_sampling(params, rules)
         except Objection as objection:
@@ -49,7 +52,7 @@ def engine_checks(
             return spell_handler_crash(crash, traits)
     for prompt in prompts:
         try:
-            params = params_of(api, parsed.values, len(prompt.token_ids), rules)
+            params = params_of(api, values, len(prompt.token_ids), rules)
             check_engine(params, prompt.token_ids, rules, vocab_size)
         except Objection as objection:
             begun = traits.late_engine_checks or api == "responses"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..options import V16, V28, V32
+from ..options import V12, V16, V28, V32
 from .checks import Rules, as_list, as_object
 from .flaws import Objection
 
@@ -46,7 +46,9 @@ def check_tool_parsing(values: Mapping[str, Any], rules: Rules) -> None:
 
 
 def check_template_trust(values: Mapping[str, Any], rules: Rules) -> None:
-    """A chat template in the request needs --trust-request-chat-template."""
+    """A chat template in the request needs --trust-request-chat-template (from 0.12)."""
+    if rules.version < V12:
+        return
     variables = as_object(values.get("chat_template_kwargs"))
     given = values.get("chat_template") is not None or variables.get("chat_template") is not None
     if given and not rules.settings.trust_request_chat_template:

@@ -101,10 +101,10 @@ def _call_flaws(message: Mapping[str, Any]) -> Flaws:
 
 
 def check_parts(message: Mapping[str, Any], rules: Rules) -> None:
-    """From 0.12: the parts of a message whose parts say nothing that vLLM's shapes know."""
+    """The parts of a message whose parts say nothing that vLLM's shapes know."""
     known = _PARTS.get(str(message.get("role")))
     parts: Any = message.get("content")
-    if rules.version < V12 or known is None or not isinstance(parts, list) or _told(message, rules):
+    if known is None or not isinstance(parts, list) or _told(message, rules):
         return
     for place, part in enumerate(cast("list[Any]", parts)):
         flaws: Flaws = []
@@ -119,7 +119,8 @@ def _told(message: Mapping[str, Any], rules: Rules) -> bool:
     if any(message.get(name) for name in ("tool_calls", "reasoning", "tools", "task")):
         return True
     shaped = cast("Union", content_part(rules.version)).members
-    return any(_members(part, shaped) for part in as_list(message.get("content")))
+    told = [_members(part, shaped) > 0 for part in as_list(message.get("content"))]
+    return all(told) if rules.version < V12 else any(told)  # since 0.12 one of vLLM's shapes takes every object
 
 
 def _members(part: Any, shaped: Sequence[Any]) -> int:
