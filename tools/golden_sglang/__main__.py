@@ -116,6 +116,7 @@ def _neutral(response: dict[str, Any], installed: Environment) -> None:
     for path in installed.paths:
         response["body"] = response["body"].replace(str(path), "/site-packages")
     headers = response["headers"]
+    headers.pop("connection", None)
     if "allow" in headers:
         headers["allow"] = ", ".join(sorted(headers["allow"].split(", ")))
 

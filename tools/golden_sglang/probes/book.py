@@ -14,7 +14,9 @@ __all__ = ["CHAT", "COMPLETIONS", "GENERATE", "HI", "MESSAGES", "RESPONSES", "Bo
 
 
 class Book(SharedBook):
-    """The probes of one server, by name."""
+    """The probes of one server, by name. ``version``: of the server."""
+
+    version: tuple[int, ...] = ()
 
     def native(self, name: str, *said: Truth, sampling: Any = None, **members: Any) -> None:
         """A /generate request; ``sampling``: its sampling parameters."""

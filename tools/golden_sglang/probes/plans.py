@@ -9,12 +9,15 @@ from golden_vllm.probes.speech import Speech
 from golden_vllm.wanted import Plan
 
 from fakellm.fidelity.recorded import Server
+from fakellm.layouts.registry import release
 from fakellm.tokenizer import load
 
-from . import fields, routes, sampling
+from . import fields, parsing, routes, sampling
 from .book import Book
 
 BASE = ("--served-model-name", "tiny", "--device", "cpu", "--skip-server-warmup")
+CALLS = ("--tool-call-parser",)
+THINKS = ("--reasoning-parser",)
 CONTEXT = 512
 Fill = Callable[[Book], None]
 
@@ -25,12 +28,18 @@ def plans(version: str, tokenizer: Path) -> list[Plan]:
         _plan(version, tokenizer, "probes-fields", (), fields.fill),
         _plan(version, tokenizer, "probes-plain", (), sampling.fill),
         _plan(version, tokenizer, "probes-others", (), fields.fill_others),
+        _plan(version, tokenizer, "probes-hermes", (*CALLS, "qwen25", *THINKS, "qwen3"), parsing.hermes),
+        _plan(version, tokenizer, "probes-llama", (*CALLS, "llama3", *THINKS, "deepseek-r1"), parsing.llama),
+        _plan(version, tokenizer, "probes-mistral", (*CALLS, "mistral"), parsing.mistral),
+        _plan(version, tokenizer, "probes-thoughts", (*THINKS, "qwen3"), parsing.thoughts),
+        _plan(version, tokenizer, "probes-tools", (*CALLS, "qwen25"), parsing.tools),
         _plan(version, tokenizer, "probes-routes", (), routes.fill, routes.fill_weights),
     ]
 
 
 def _plan(version: str, tokenizer: Path, variant: str, options: Sequence[str], *fills: Fill) -> Plan:
     book = Book(Speech(load(tokenizer)))
+    book.version = release(version)
     for fill in fills:
         fill(book)
     server = Server(

@@ -21,6 +21,9 @@ TEXTS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("end", (2,)),
     ("other-end", ("Hi", 0, " x")),
 )
+LATE_ANSWERED = (0, 5, 10)
+"""Before, scores that begin behind the prompt are never answered (the tokenizer manager's loop ends)."""
+
 STEPS = ((1,), (2, 3), (1, 4, 1), (8,))
 ENDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("none", {}),
@@ -94,6 +97,8 @@ def _ends(book: Book, kind: str, *, stream: bool) -> None:
 
 def _flags(book: Book, kind: str, *, stream: bool) -> None:
     for flag, members in FLAGS:
+        if flag == "late" and book.version < LATE_ANSWERED:
+            continue
         for steps in ((1,), (3,)):
             name = f"{flag}-{steps[0]}{kind}"
             truth = book.speech.say("Hél🙂 x", steps=steps, ranks={1: 2, 2: 5})

@@ -22,6 +22,9 @@ VARY = ("vary", "Origin")
 JSON_HEADERS = (SERVER, ("content-type", "application/json"), VARY)
 TEXT_HEADERS = (SERVER, ("content-type", "text/plain; charset=utf-8"))
 EVENT_HEADERS = (SERVER, ("content-type", "text/event-stream; charset=utf-8"), VARY)
+UNCACHED_HEADERS = (SERVER, ("cache-control", "no-cache"), *EVENT_HEADERS[1:])
+"""Of /v1/responses' streams."""
+
 LINE_HEADERS = (SERVER, ("content-type", "application/x-ndjson"), VARY)
 DONE = "[DONE]"
 
@@ -70,9 +73,9 @@ def crash() -> Rendering:
     return Rendering(500, TEXT_HEADERS, (Message("body", "Internal Server Error"),))
 
 
-def broken_stream() -> Rendering:
+def broken_stream(headers: Sequence[tuple[str, str]] = EVENT_HEADERS) -> Rendering:
     """The same when its stream had begun: it is cut before the first event."""
-    return Rendering(200, EVENT_HEADERS, (), stream=True, cut=True)
+    return Rendering(200, tuple(headers), (), stream=True, cut=True)
 
 
 def detail(status: int, text: str) -> Rendering:
@@ -126,10 +129,12 @@ def status_name(status: int) -> str:
         return "INTERNAL_SERVER_ERROR"
 
 
-def events(messages: Sequence[Message], *, done: bool = True) -> Rendering:
+def events(
+    messages: Sequence[Message], *, done: bool = True, headers: Sequence[tuple[str, str]] = EVENT_HEADERS
+) -> Rendering:
     """A stream of server-sent events, with ``[DONE]`` at its end."""
     end = (Message("done", DONE, due_ms=messages[-1].due_ms if messages else 0.0),) if done else ()
-    return Rendering(200, EVENT_HEADERS, (*messages, *end), stream=True)
+    return Rendering(200, tuple(headers), (*messages, *end), stream=True)
 
 
 def invalid(errors: Sequence[Error], method: str, path: str, traits: Traits) -> Rendering:

@@ -22,6 +22,7 @@ from .loose import elements
 from .messages_body import count_model, messages_model
 from .prompts import chat_prompt
 from .schema import Error, read
+from .traits import Trait
 
 if TYPE_CHECKING:
     from .station import SglangStation
@@ -53,11 +54,15 @@ def create(request: Request, station: SglangStation, context: Context) -> Ask | 
     reading = read(chat_model(station.traits.version), chat)
     if reading.errors:
         return _invalid(reading.errors)
+    if not chat["messages"]:
+        return error(400, "invalid_request_error", "Messages cannot be empty.")
     try:
         ask = read_chat(chat, dict(reading.values), request, station.engine)
     except Refusal as refused:
         message = "Internal server error" if refused.status >= 500 else refused.message
-        return error(refused.status, ERROR_TYPES.get(refused.status, "api_error"), message)
+        known = ERROR_TYPES.get(refused.status, "api_error")
+        passed = refused.status < 500 and station.traits.has(Trait.MESSAGES_PASS_KIND)
+        return error(refused.status, refused.kind if passed else known, message)
     return replace(ask, api="messages", body=body.sent, messages=tuple(body.sent.get("messages") or ()))
 
 

@@ -118,7 +118,7 @@ def _ask(body: Body, request: Request, station: SglangStation, context: Context,
             prompt = Prompt(engine.encode(text), text)
         item = engine.item(prompt.token_ids, parameters)
     except Refusal:
-        return answers.crash()
+        return answers.broken_stream(answers.LINE_HEADERS) if values["stream"] else answers.crash()
     return Ask(
         api="ollama",
         request=request,

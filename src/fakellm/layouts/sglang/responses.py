@@ -21,7 +21,7 @@ from .loose import elements, members
 from .native import sampling_of
 from .parsers import ParserChoice
 from .prompts import chat_prompt
-from .responses_body import LOGPROBS, NOT_ASKED, body_model
+from .responses_body import LOGPROBS, NOT_ASKED, body_model, effective_choice
 from .traits import Trait
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _refused(values: Mapping[str, Any], station: SglangStation) -> Rendering | N
     stores = settings.response_store or not traits.has(Trait.RESPONSES_STORE)
     if not stores:
         for param in ("previous_response_id", "background"):
-            if values[param]:
+            if values[param] or (param == "previous_response_id" and previous is not None):
                 return refusal(
                     "Response store is disabled. Stateful Responses require --enable-response-store on a standalone "
                     "server; response storage is unavailable in PD mode.",
@@ -89,6 +89,9 @@ def _refused(values: Mapping[str, Any], station: SglangStation) -> Rendering | N
             f'tool_choice="required" requires at least one tool with {kinds}; other built-in tool types cannot be '
             "forced."
         )
+    chosen = effective_choice(values["tool_choice"])
+    if isinstance(chosen, Mapping) and not any(tool.get("name") == chosen["name"] for tool in values["tools"]):
+        return refusal(f"Tool {chosen['name']!r} is not declared in tools", "tool_choice")
     if values["stream"] and _includes(values) and traits.has(Trait.RESPONSES_USAGE):
         return refusal("logprobs are not supported in streaming mode", "logprobs")
     if previous is not None:
@@ -178,7 +181,8 @@ def _route(
             tool_names=tuple(tool["function"]["name"] for tool in tools),
             variables=variables,
         )
-    name = values["request_id"] or f"resp_{context.hex(32)}"
+    given = values["request_id"]
+    name: str = f"resp_{context.hex(32)}" if given is None else given
     return ResponsesRoute(values, name, tuple(messages), parsers, logprobs, refused)
 
 

@@ -5,12 +5,14 @@ Items of the input are taken as they are: which of some thirty shapes an item ha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from .body_parts import ROUTING, Rows, rows_of, since, until, with_rank, words
 from .kinds import BOOL, FLOAT, INT, OBJECT, STR, either, listed, literal, model, nullable
-from .schema import REQUIRED, Field, Kind, Members, Model
+from .loose import members
+from .schema import REQUIRED, Field, Kind, Members, Model, Place
 from .thinking import tiers
 from .traits import Span, Trait, Traits, Version
 
@@ -48,6 +50,14 @@ _TOOLS_SINCE: Version = (0, 5, 17)
 _SHELL_SINCE: Version = (0, 5, 21)
 _STYLES = nullable(literal("low", "medium", "high"))
 _TEXT = Model("ResponseTextConfig", (Field("format", nullable(OBJECT)), Field("verbosity", _STYLES)), extra=True)
+
+
+def _as_sent(value: Any, place: Place) -> Any:
+    """Checked as pydantic does, and told again as it came."""
+    model(_TEXT).take(value, place)
+    return members(value)
+
+
 _SERVICES = literal("auto", "default", "flex", "scale", "priority")
 
 
@@ -112,7 +122,7 @@ def _answer(version: Version) -> Rows:
         Field("store", nullable(BOOL), True),
         Field("stream", nullable(BOOL), False),
         Field("temperature", nullable(FLOAT)),
-        since(18, "text", nullable(model(_TEXT))),
+        since(18, "text", nullable(Kind(_TEXT.name, _as_sent))),
         until(18, "tool_choice", choices, "auto"),
         since(18, "tool_choice", either(choices, OBJECT), "auto"),
         Field("tools", listed(model(_tool(version))), ()),
@@ -150,3 +160,14 @@ def _tool(version: Version) -> Model:
 def _named(values: Members) -> None:
     if values["type"] == "function" and not values["name"]:
         raise ValueError("Function tools must include a name.")
+
+
+def effective_choice(choice: Any) -> Any:
+    """What the server makes of ``tool_choice``: of the objects only a named function or custom tool can be forced."""
+    given = members(choice)
+    if not isinstance(choice, Mapping):
+        return choice
+    name = given.get("name") or members(given.get("function")).get("name")
+    if given.get("type") not in ("function", "custom") or not name:
+        return "auto"
+    return {"type": given["type"], "name": name}

@@ -15,6 +15,7 @@ from ...told import Part, Score, Told, ToldChoice
 from . import answers
 from .loose import members
 from .responses import ResponsesRoute, refusal
+from .responses_body import effective_choice
 from .responses_items import function_item, message_item, reasoning_item
 from .responses_stream import OpenItems
 from .traits import Trait, Traits
@@ -47,11 +48,11 @@ class ResponsesRenderer:
         """The finished response object."""
         choice = told.choices[0]
         logprobs = _logprobs(choice.scores or ()) if self.route.logprobs and choice.scores is not None else None
-        return self.object(self._status(choice), self._items(choice, logprobs), self._usage(told), _error_of(choice))
+        return self.object(self._status(choice), self._items(choice, logprobs), self._usage(told), self._error(choice))
 
     def stream(self, told: Told) -> Rendering:
         """Typed events; no ``[DONE]``."""
-        return answers.events(tuple(self._events(told)), done=False)
+        return answers.events(tuple(self._events(told)), done=False, headers=answers.UNCACHED_HEADERS)
 
     def object(
         self,
@@ -62,7 +63,8 @@ class ResponsesRenderer:
     ) -> dict[str, Any]:
         """A response object as JSON answers have it."""
         values = self.route.values
-        text = values["text"] or ({"format": {"type": "text"}} if _only_text(output) else None)
+        asked = values["text"]
+        text = asked if asked is not None else ({"format": {"type": "text"}} if _only_text(output) else None)
         effort = members(values["reasoning"]).get("effort")
         return {
             "id": self.route.id,
@@ -73,7 +75,7 @@ class ResponsesRenderer:
             "status": status,
             "usage": usage,
             "parallel_tool_calls": values["parallel_tool_calls"] is not False,
-            "tool_choice": values["tool_choice"],
+            "tool_choice": effective_choice(values["tool_choice"]),
             "tools": [_tool(tool, self.traits) for tool in values["tools"]],
             "error": error,
             "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
@@ -103,6 +105,12 @@ class ResponsesRenderer:
         if not self.traits.has(Trait.RESPONSES_USAGE):
             return "completed"
         return _STATUSES.get(choice.finish_reason or "", "completed")
+
+    def _error(self, choice: ToldChoice) -> dict[str, Any] | None:
+        if choice.finish_reason not in ("abort", "error") or not self.traits.has(Trait.RESPONSES_FAILED):
+            return None
+        message = choice.failure.message if choice.failure is not None else "Generation aborted"
+        return {"code": "server_error", "message": message}
 
     def _usage(self, told: Told) -> dict[str, Any]:
         counted = told.usage
@@ -161,8 +169,9 @@ class ResponsesRenderer:
                 yield from stream.take(part, step.due_ms)
         yield from stream.close(due)
         status = self._status(choice)
-        body = self.object(status, stream.done, self._usage(told), _error_of(choice))
-        yield self.lifecycle(status, stream.number, body, due)
+        body = self.object(status, stream.done, self._usage(told), self._error(choice))
+        kind = status if self.traits.has(Trait.RESPONSES_FAILED) else "completed"
+        yield self.lifecycle(kind, stream.number, body, due)
 
 
 def failed_stream(route: ResponsesRoute, station: SglangStation, created: int) -> Rendering:
@@ -202,13 +211,6 @@ def _tool(tool: Mapping[str, Any], traits: Traits) -> dict[str, Any]:
     made = {name: tool.get(name) for name in members}
     made["strict"] = bool(tool.get("strict"))
     return made
-
-
-def _error_of(choice: ToldChoice) -> dict[str, Any] | None:
-    if choice.finish_reason not in ("abort", "error"):
-        return None
-    message = choice.failure.message if choice.failure is not None else "Generation aborted"
-    return {"code": "server_error", "message": message}
 
 
 def _sdk_response(body: Mapping[str, Any]) -> dict[str, Any]:

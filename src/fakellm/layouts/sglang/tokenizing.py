@@ -13,6 +13,7 @@ from .answers import Refusal
 from .bodies import read_body
 from .body_parts import TOOL_CHOICE, rows_of, since, tool, words
 from .kinds import BOOL, DICT, INT, STR, either, listed, nullable
+from .loose import elements
 from .message_body import messages
 from .prompts import chat_prompt
 from .schema import REQUIRED, Field, Members, Model
@@ -111,6 +112,10 @@ def detokenize(request: Request, station: SglangStation, context: Context) -> Re
     if isinstance(body, Rendering):
         return body
     tokens, skip = body.values["tokens"], body.values["skip_special_tokens"]
+    rows: list[Any] = tokens if tokens and isinstance(tokens[0], list) else [tokens]
+    if any(one < 0 for row in rows for one in elements(row)):
+        message = "Internal server error during detokenization: out of range integral type conversion attempted"
+        return answers.error(message, "InternalServerError", 500)
     decode = station.tokenizer.decode
     text: Any = ""
     if tokens and isinstance(tokens[0], list):
