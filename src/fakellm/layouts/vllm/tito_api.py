@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
 from ...message import Rendering
-from ...told import Told
+from ...told import Told, ToldChoice
 from ..base import Context
 from . import tito
 from .api import Api, Running
@@ -64,6 +65,7 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
         options={
             "output_mode": values.get("output_mode") or "tokens",
             "stream_interval": running.settings.stream_interval or 1,
+            "deltas": params.get("output_kind") == 1,
             "engine_top": shown or 0,
             "shown_top": None if shown is None or shown < 0 else shown,
         },
@@ -84,9 +86,33 @@ def _wants(values: Mapping[str, Any], params: Mapping[str, Any], running: Runnin
     )
 
 
+OWN_IDS = frozenset({"0.12", "0.20", "0.24"})
+"""Forms whose whole answers never show the id that the client chose."""
+
+
+def last_step(told: Told) -> Told:
+    """What is left of a whole answer that was asked for in pieces (``output_kind`` 1, up to 0.28): the last piece."""
+    choices = tuple(_last_step(choice) for choice in told.choices)
+    count = sum(len(choice.ids or ()) for choice in choices)
+    return replace(told, choices=choices, usage=replace(told.usage, completion_tokens=count))
+
+
+def _last_step(choice: ToldChoice) -> ToldChoice:
+    if not choice.steps:
+        return choice
+    step = choice.steps[-1]
+    ids = None if choice.ids is None else choice.ids[step.ids[0] : step.ids[1]]
+    scores = None if choice.scores is None else choice.scores[step.scores[0] : step.scores[1]]
+    return replace(choice, ids=ids, scores=scores)
+
+
 def render(told: Told, ask: Ask, running: Running, context: Context) -> Rendering:
     """The token-in answer; before 0.20 ids are bare, in 0.20 and 0.24 only streams carry the prefix."""
     form = running.shape.generate
+    if not ask.stream and form in OWN_IDS:
+        ask = replace(ask, request_id=None)
+    if not ask.stream and form != "0.32" and ask.options["deltas"]:
+        told = last_step(told)
     prefixed = form in ("0.28", "0.32") or (ask.stream and form in ("0.20", "0.24"))
     return tito.render(told, ask, answer_facts("generate-tokens-" if prefixed else "", ask, running, context))
 
