@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 END_OF_CHUNKS = b"0\r\n\r\n"
+WATCHED = 200
+"""Paced streams of which every event is timed."""
+DRAIN_SECONDS = 0.1
 
 
 def post(body: dict[str, Any], *, close: bool = False) -> bytes:
@@ -149,6 +153,11 @@ class Pace:
         """How long a stream lasts."""
         return self.tokens * self.between_ms / 1000.0
 
+    @property
+    def events(self) -> int:
+        """Of one stream."""
+        return self.tokens + self.opening
+
 
 class Listener(asyncio.Protocol):
     """One paced stream: for each packet, by how many ms its last token came after its due time."""
@@ -180,26 +189,64 @@ class Listener(asyncio.Protocol):
 
 
 def listen(port: int, request: bytes, streams: int, pace: Pace, spread_ms: float) -> list[Listener]:
-    """So many streams at once, begun evenly within ``spread_ms``."""
+    """So many streams at once, begun evenly within ``spread_ms``; those that were watched.
+
+    Of many streams some two hundred are watched, event by event. The others are read only now and then: otherwise the
+    client would be as busy as the server, and it would be the client that is late.
+    """
+    every = max(streams // WATCHED, 1)
 
     async def go() -> list[Listener]:
         loop = asyncio.get_running_loop()
         listeners: list[Listener] = []
         waits: list[asyncio.Future[None]] = []
+        others: list[socket.socket] = []
+        drain = asyncio.create_task(_drained(others, pace.seconds + spread_ms / 1000.0))
         began = loop.time()
         for number in range(streams):
-            done: asyncio.Future[None] = loop.create_future()
-            listener = Listener(request, pace, done)
-            await loop.create_connection(lambda listener=listener: listener, "127.0.0.1", port)
-            listeners.append(listener)
-            waits.append(done)
+            if number % every:
+                others.append(await _opened(port, request))
+            else:
+                done: asyncio.Future[None] = loop.create_future()
+                listener = Listener(request, pace, done)
+                await loop.create_connection(lambda listener=listener: listener, "127.0.0.1", port)
+                listeners.append(listener)
+                waits.append(done)
             ahead = began + spread_ms / 1000.0 * number / streams - loop.time()
             if ahead > 0.001:
                 await asyncio.sleep(ahead)
-        await asyncio.gather(*waits)
+        await asyncio.gather(*waits, drain)
         return listeners
 
     return asyncio.run(go())
+
+
+async def _opened(port: int, request: bytes) -> socket.socket:
+    """A stream that nobody watches: asked for, and left alone."""
+    loop = asyncio.get_running_loop()
+    other = socket.socket()
+    other.setblocking(False)
+    await loop.sock_connect(other, ("127.0.0.1", port))
+    await loop.sock_sendall(other, request)
+    return other
+
+
+async def _drained(streams: list[socket.socket], seconds: float) -> None:
+    """Read what has come on every stream, now and then, until all have ended; none ends before ``seconds``."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    while streams or loop.time() - began < seconds:
+        await asyncio.sleep(DRAIN_SECONDS)
+        for place, each in enumerate(tuple(streams)):
+            try:
+                ended = not each.recv(1 << 20)
+            except BlockingIOError:
+                continue
+            if ended:
+                each.close()
+                streams.remove(each)
+            if place % 64 == 0:
+                await asyncio.sleep(0)  # the watched ones must not wait for all of them
 
 
 def numbered(make: Callable[[int], bytes], count: int, first: int = 0) -> Iterator[bytes]:

@@ -49,13 +49,19 @@ class TestServers:
 
         assert 20 == tally.answers == len(tally.first_ms) == len(tally.took_ms)
 
-    def test_paced_streams_are_listened_to_until_their_end(self) -> None:
+    @pytest.mark.parametrize(("watched", "seen"), [(200, 3), (1, 1)])
+    def test_paced_streams_are_listened_to_until_their_end(
+        self, watched: int, seen: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bench.traffic.WATCHED", watched)
         scenario = "title: t\nreplies:\n  - say: {auto: {tokens: 4}}\n    timing: {first_token_ms: 5, between_ms: 5}\n"
         asked = post({"model": "m", "messages": [{"role": "user", "content": "go"}], "stream": True}, close=True)
+        pace = Pace(4, 5.0, opening=1)
         with fake(scenario) as server:
-            listeners = listen(server.port, asked, 3, Pace(4, 5.0, opening=1), spread_ms=0.0)
+            listeners = listen(server.port, asked, 3, pace, spread_ms=0.0)
 
-        assert {4 + 1} == {listener.events for listener in listeners}
+        assert seen == len(listeners)
+        assert {pace.events} == {listener.events for listener in listeners}
         assert all(listener.late_ms for listener in listeners)
 
     def test_a_server_that_does_not_start_is_told_with_its_last_words(self) -> None:
