@@ -9,6 +9,7 @@ import pytest
 from fakellm.errors import FakellmError
 from fakellm.plan import ROOMY_TOKENS
 from fakellm.plans import MAX_PLANS
+from fakellm.shelf import Shelf
 from fakellm.stage import Unmatched
 from fakellm.timing import Timing
 from support.stages import NOON, Spoken, body_of, chat, post, spoken, stage
@@ -36,6 +37,22 @@ class TestAnswers:
         assert played is not None
         assert "chat" == played.ask.api
         assert spoken("Hello") == played.generations[0].choices[0]
+
+    def test_a_truth_that_was_let_go_is_the_same_when_it_is_read_again(self) -> None:
+        source = Spoken(spoken("Hello"), key=None)
+        playing = stage(source)
+        playing._shelf = Shelf(max_tokens=1)
+        answer = playing.answer(chat(return_token_ids=True))
+        before = answer.behind()
+
+        playing.answer(chat("something else"))
+        again = answer.behind()
+
+        assert before is not None
+        assert again is not None
+        assert again is not before
+        assert (before.generations, before.told) == (again.generations, again.told)
+        assert 2 == source.asked
 
     def test_no_reply_is_a_501_with_the_sources_own_words(self) -> None:
         class Nothing:
