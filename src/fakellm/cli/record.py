@@ -105,7 +105,7 @@ def record(
     for name, note in made.notes.items():
         say(f"{name}: {note}")
     for number in made.broken:
-        say(f"{file}:{number}: skipped, the recorder was killed while it wrote this line")
+        say(f"{file}:{number}: skipped, it is no whole exchange (a killed recorder leaves such a line)")
     say(f"{made.exchanges} exchanges, {made.with_truth} with their truth, in {folder}")
     return 0
 

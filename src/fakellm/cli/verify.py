@@ -6,14 +6,27 @@ import json
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import click
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..errors import UsageError
 
 TIMEOUT_SECONDS = 10.0
+
+
+class _Verdict(BaseModel):
+    """The answer of the admin API."""
+
+    model_config = ConfigDict(extra="allow")
+
+    exchanges: int
+    unmatched: int
+    unused: dict[str, list[Any]]
+    problems: list[Any] = []
+    ok: bool
 
 
 @click.command("verify", epilog="Example: fakellm verify --url http://127.0.0.1:8000/_fakellm --junit fakellm.xml")
@@ -32,15 +45,15 @@ def verify(url: str, admin_token: str | None, junit: Path | None, as_json: bool)
     if junit is not None:
         junit.write_text(_junit(problems), encoding="utf-8")
     if as_json:
-        click.echo(json.dumps({**verdict, "problems": problems}))
+        click.echo(json.dumps({**verdict.model_dump(), "problems": problems}))
     else:
-        click.echo("\n".join(problems) if problems else f"all well: {verdict['exchanges']} exchanges, every reply used")
-    if not verdict["exchanges"]:
+        click.echo("\n".join(problems) if problems else f"all well: {verdict.exchanges} exchanges, every reply used")
+    if not verdict.exchanges:
         return 5
     return 1 if problems else 0
 
 
-def _fetch(url: str, token: str | None) -> dict[str, Any]:
+def _fetch(url: str, token: str | None) -> _Verdict:
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"{url!r} is not an HTTP URL", where="--url")
     request = urllib.request.Request(url, headers={"x-fakellm-admin-token": token} if token else {})
@@ -52,20 +65,21 @@ def _fetch(url: str, token: str | None) -> dict[str, Any]:
         raise UsageError(f"the server answers {refused.code}", where=url, hint=hint) from None
     except (OSError, ValueError) as problem:
         raise UsageError(f"no fakellm answers there: {problem}", where=url) from None
-    if not isinstance(value, dict) or "exchanges" not in value:
-        raise UsageError("what answers there is not fakellm", where=url)
-    return cast(dict[str, Any], value)
+    try:
+        return _Verdict.model_validate(value)
+    except ValidationError:
+        raise UsageError("what answers there is not fakellm", where=url) from None
 
 
-def _problems(verdict: dict[str, Any]) -> list[str]:
+def _problems(verdict: _Verdict) -> list[str]:
     problems: list[str] = []
-    if not verdict["exchanges"]:
+    if not verdict.exchanges:
         problems.append("no request came: nothing was checked")
-    if verdict["unmatched"]:
-        problems.append(f"{verdict['unmatched']} requests found no reply (GET near-misses says why)")
-    for rows in verdict["unused"].values():
+    if verdict.unmatched:
+        problems.append(f"{verdict.unmatched} requests found no reply (GET near-misses says why)")
+    for rows in verdict.unused.values():
         problems.extend(str(row) for row in rows)
-    problems.extend(str(problem) for problem in verdict.get("problems", ()))
+    problems.extend(str(problem) for problem in verdict.problems)
     return problems
 
 

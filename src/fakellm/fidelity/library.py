@@ -21,6 +21,7 @@ from .recorded import Exchange, Folder, Mask, Masks, Server
 from .sources import Disk, Packed, Source
 
 _EXCHANGE = TypeAdapter(Exchange)
+_SERVER = TypeAdapter(Server)
 _SERVER_FIELDS = frozenset(Server.__dataclass_fields__) - {"extra"}
 
 
@@ -127,8 +128,13 @@ def _server(source: Source, folder: str) -> Server:
         if not isinstance(members.get(name), str):
             raise CaptureError(f"{name}: a string is needed", where=where)
     known = {name: value for name, value in members.items() if name in _SERVER_FIELDS and value is not None}
-    known["launch"] = tuple(known.get("launch", ()))
-    return Server(**known, extra={name: value for name, value in members.items() if name not in _SERVER_FIELDS})
+    extra = {name: value for name, value in members.items() if name not in _SERVER_FIELDS}
+    try:
+        return _SERVER.validate_python({**known, "extra": extra})
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise CaptureError(f"{place}: {first['msg']}", where=where) from None
 
 
 def _masks(facts: Mapping[str, Any], server: str, where: str) -> Masks:

@@ -14,8 +14,37 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
+from pydantic import BaseModel
+
 from ..errors import CaptureError, UsageError
+from ..generation import Generation
 from .line import spelled
+
+
+class _Request(BaseModel):
+    method: str
+    path: str
+    headers: list[tuple[str, str]]
+    raw: str | None = None
+
+
+class _Response(BaseModel):
+    status: int
+    headers: list[tuple[str, str]]
+    body: str
+    truncated: bool
+
+
+class _Line(BaseModel):
+    """What reading relies on; other members stay as they are."""
+
+    name: str
+    truth: list[dict[str, Any]] | None
+    kind: str | None
+    note: str | None
+    ending: str
+    request: _Request
+    response: _Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +78,14 @@ def read(path: Path) -> Recording:
 
 def _row(text: bytes) -> Mapping[str, Any] | None:
     try:
-        found: Any = json.loads(text)
-    except ValueError:
+        row: Any = json.loads(text)
+        for truth in _Line.model_validate(row).truth or ():
+            steps = [each.steps for each in Generation.from_truth(truth).choices]
+            if steps != [tuple(choice["chunks"]) for choice in truth["choices"]]:
+                return None
+    except (ValueError, RecursionError, LookupError, TypeError, CaptureError):
         return None
-    row = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-    return row if isinstance(row.get("request"), dict) and isinstance(row.get("response"), dict) else None
+    return cast("dict[str, Any]", row)
 
 
 class Appender:

@@ -130,8 +130,10 @@ async def _verdict(request: web.Request) -> web.StreamResponse:
     exchanges = sum(answer["exchanges"] for answer in answers)
     unmatched = sum(answer["unmatched"] for answer in answers)
     unused: Any = answers[0]["unused"] if answers else {}  # counters are shared: every worker says the same
-    ok = exchanges > 0 and not unmatched and not unused
-    return json_answer({"exchanges": exchanges, "unmatched": unmatched, "unused": unused, "ok": ok})
+    problems = [problem for answer in answers for problem in answer["problems"]]
+    ok = exchanges > 0 and not unmatched and not unused and not problems
+    verdict = {"exchanges": exchanges, "unmatched": unmatched, "unused": unused, "problems": problems, "ok": ok}
+    return json_answer(verdict)
 
 
 async def _near_misses(request: web.Request) -> web.StreamResponse:

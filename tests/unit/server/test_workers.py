@@ -93,7 +93,7 @@ def test_one_script_one_journal_and_a_clean_end(serving: Serving) -> None:
     number = journal["exchanges"][0]["number"]
     assert number == serving.get(f"journal/{number}")["number"]
     assert "first" in json.dumps(serving.get(f"truth/{answers[0]['id']}")) or answers[0]["id"]
-    assert serving.get("verdict") == {"exchanges": 12, "unmatched": 0, "unused": {}, "ok": True}
+    assert serving.get("verdict") == {"exchanges": 12, "unmatched": 0, "unused": {}, "problems": [], "ok": True}
     code, _ = serving.stop()
     assert 0 == code
     assert 12 == len(serving.sink.read_text().splitlines())

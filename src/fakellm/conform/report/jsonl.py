@@ -85,6 +85,8 @@ def read(path: Path) -> ReadReport:
         lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as failure:
         raise CaptureError(f"cannot be read: {failure.strerror}", where=str(path)) from None
+    except UnicodeDecodeError as wrong:
+        raise CaptureError(f"is not UTF-8 (byte {wrong.start})", where=str(path)) from None
     rows = [_row(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
     if not rows or rows[0].get("type") != "header":
         raise CaptureError("is not a report: its first line is no header", where=str(path))
@@ -92,7 +94,11 @@ def read(path: Path) -> ReadReport:
         raise CaptureError(f"has format {rows[0].get('format')!r}; this suite reads {FORMAT}", where=str(path))
     if rows[-1].get("type") != "footer" or not rows[-1].get("complete", True):
         raise TruncatedReport("is truncated: the run did not reach its end", where=str(path), hint="run it again")
-    report = _assembled(rows, path)
+    try:
+        report = _assembled(rows, path)
+    except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+        words = f"holds a line that this suite did not write ({type(wrong).__name__}: {wrong})"
+        raise CaptureError(words, where=str(path)) from None
     found = len(report.cases), sum(len(case.verdicts) for case in report.cases.values())
     if found != (rows[-1].get("cases"), rows[-1].get("findings")):
         raise TruncatedReport(

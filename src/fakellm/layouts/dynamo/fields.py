@@ -236,12 +236,13 @@ def _is_item(row: Any) -> bool:
     if not isinstance(row, dict):
         return False
     members = cast("dict[str, Any]", row)
-    if members.get("type", "message") not in _INPUT_TYPES:
+    kind: Any = members.get("type", "message")
+    if not isinstance(kind, str) or kind not in _INPUT_TYPES:
         return False
     content: Any = members.get("content", "")
     if isinstance(content, list):
         kinds = [as_object(part).get("type") for part in cast("list[Any]", content)]
-        return all(kind in _PART_TYPES for kind in kinds)
+        return all(isinstance(kind, str) and kind in _PART_TYPES for kind in kinds)
     return isinstance(content, str) or content is None
 
 
