@@ -14,12 +14,17 @@ from ...told import Score, Told
 from ..base import Context
 from . import completions
 from .api import Api, Running
+from .bodies import EVENT_HEADERS, error_events
 from .chat_api import as_ids
+from .failures import stream_failure
 from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
+from .options import V24
 from .prompts import encoded
 from .truncation import truncated
 from .validate import Refusal, check_context, engine_checks, read
+from .validate.flaws import Crash
+from .validate.spelling import spell_handler_crash
 
 DEFAULT_MAX_TOKENS = 16
 
@@ -65,6 +70,7 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
         ignored=parsed.ignored,
         options={
             "only_prompt": only_prompt,
+            "unlimited": values.get("max_tokens") is None,
             "first_prompt_scores": tuple(_first_score(prompt, values, running) for prompt in prompts),
             "stream_interval": values.get("stream_interval") or running.settings.stream_interval or 1,
             "engine_top": values.get("logprobs") or 0,
@@ -120,7 +126,12 @@ def _wants(values: Mapping[str, Any], running: Running) -> Wants:
 
 
 def render(told: Told, ask: Ask, running: Running, context: Context) -> Rendering:
-    """The completions answer, whole or streamed."""
+    """The completions answer, whole or streamed. Up to 0.20.2 the server stumbles over a max_tokens that is null."""
+    if ask.options["unlimited"] and running.traits.version < V24:
+        crash = Crash("AssertionError", "")
+        if not ask.stream:
+            return spell_handler_crash(crash, running.traits).rendering()
+        return Rendering(200, EVENT_HEADERS, error_events(stream_failure(crash, running.traits)), stream=True)
     return completions.render(told, ask, answer_facts("cmpl-", ask, running, context))
 
 

@@ -50,7 +50,9 @@ def check_context(
 
 
 def _tokens_in_room(rules: Rules, length: int, asked: int | None, fields: Mapping[str, Any]) -> int:
-    """Ids in: nothing is refused here; the engine stops at the end of the context."""
+    """Ids in: nothing is refused here (but no ids in 0.20.2); the engine stops at the end of the context."""
+    if not length and rules.version == V20:
+        raise Objection("You must pass at least one prompt", plain=True)
     if asked is None and rules.version >= V24:
         return room_for(rules, length, None, {})
     room = rules.settings.max_model_len - length

@@ -74,7 +74,7 @@ def _sampling_params(version: Version) -> Kind:
             Field("prompt_logprobs", MAYBE_WHOLE),
             Field("prompt_logprob_token_ids", Maybe(ListOf(ListOf(WHOLE))), since=V32),
             Field("prompt_logprob_start", MAYBE_WHOLE, since=V32),
-            Field("logprob_token_ids", MAYBE_WHOLES, since=V24),
+            Field("logprob_token_ids", MAYBE_WHOLES, since=V20),
             Field("flat_logprobs", FLAG, False),
             Field("detokenize", FLAG, True),
             Field("output_kind", Member((0, 1, 2)), 0),
