@@ -142,6 +142,7 @@ function drawDetail(detail, beside) {
   const facts = [["answered", detail.status === null ? "not yet" : String(detail.status)], ["scenario", [detail.scenario, detail.reply].filter(Boolean).join(" · ")],
     ["faults", detail.faults.join(", ") || "none"], ["ended", detail.finished_ms === null ? "" : `after ${Math.round(detail.finished_ms)} ms`],
     ["client gone", detail.disconnected_ms === null ? "" : `after ${Math.round(detail.disconnected_ms)} ms, ${detail.response.sent_bytes} bytes were sent`],
+    ["aborted", typeof detail.aborted_ms === "number" ? `after ${Math.round(detail.aborted_ms)} ms, by a route of the server` : ""],
     ["ignored", detail.ask && detail.ask.ignored.length ? detail.ask.ignored.join(", ") : ""], ["problem", detail.problem || ""]];
   const parts = [make("div", { class: "tools" }, make("h2", {}, `${detail.number}: ${detail.method} ${detail.path}`), make("span", { class: "push" }), make("button", { type: "button", onclick: close }, "Close")),
     make("dl", { class: "facts" }, ...facts.filter(([, value]) => value).flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]))];

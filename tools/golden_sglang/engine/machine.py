@@ -14,6 +14,9 @@ from typing import Any
 
 VOCABULARY = 2048
 CAPACITY = 100_000
+KINDS = {400: "BadRequestError", 503: "ServiceUnavailableError"}
+"""What SGLang's scheduler calls an error of a status; others are InternalServerError."""
+
 LONGEST_LESS = 6
 """A prompt must be so much shorter than the context (scheduler: max_req_input_len)."""
 
@@ -147,7 +150,11 @@ class Machine:
         """How a request ends that is aborted, or that fails with a message."""
         if message is None:
             return self._batches.FINISH_ABORT()
-        return self._batches.FINISH_ABORT(message, status, "InternalServerError")
+        return self._batches.FINISH_ABORT(message, status, KINDS.get(int(status), "InternalServerError"))
+
+    def drop(self, req: Any) -> None:
+        """Tell the server that a request was taken from the queue."""
+        self._push(self._to_tokenizer, self.io.AbortReq(rid=req.rid))
 
     def finish(self, req: Any, count: int) -> None:
         """Let the Req see whether it ended within its last ``count`` tokens."""

@@ -36,6 +36,7 @@ def run(server_args: Any, port_args: Any, *given: Any, **named: Any) -> None:
 
 
 LONGEST = 64
+ENDED_SECONDS = 0.02
 
 
 class Player:
@@ -55,10 +56,13 @@ class Player:
 
     def run(self) -> None:
         while True:
-            while (message := self._machine.receive(0 if self._running and not self._paused else 20)) is not None:
+            while (message := self._machine.receive(0 if self._going() and not self._paused else 20)) is not None:
                 self._take(message)
-            if self._running and not self._paused:
+            if self._going() and not self._paused:
                 self._step()
+
+    def _going(self) -> bool:
+        return any(not part.waits for part in self._running)
 
     def _take(self, message: Any) -> None:
         name = type(message).__name__
@@ -68,9 +72,9 @@ class Player:
             for one in message.batch:
                 self._start(one)
         elif name == "AbortReq":
-            for part in self._running:
+            for part in [*self._running]:
                 if message.abort_all or part.req.rid.startswith(message.rid):
-                    part.req.to_finish = self._machine.abort()
+                    self._abort(part)
         elif name == "ShutdownReq":
             raise SystemExit
         else:
@@ -80,6 +84,14 @@ class Player:
             answer = control.answer(self._machine.io, message)
             if answer is not None:
                 self._machine.reply(answer, message)
+
+    def _abort(self, part: Part) -> None:
+        """One that runs makes its next step and ends with it; one in the queue is taken out."""
+        if part.waits:
+            self._running.remove(part)
+            self._machine.drop(part.req)
+        else:
+            part.req.to_finish = self._machine.abort()
 
     def _start(self, request: Any) -> None:
         self._load()
@@ -108,19 +120,24 @@ class Player:
 
     def _step(self) -> None:
         """One step of every running request, handed on; then the server gets the time to take it."""
-        for part in self._running:
+        begun = [part for part in self._running if not part.waits]
+        for part in begun:
             part.step()
-        going = [part for part in self._running if part.streams and not part.req.finished()]
+        going = [part for part in begun if part.streams and not part.req.finished()]
         before = pace.count(self._memory)
-        sent = self._machine.send([part.req for part in self._running])
+        sent = self._machine.send([part.req for part in begun])
+        ended = [part for part in self._running if part.req.finished()]
         self._running = [part for part in self._running if not part.req.finished()]
         due = sum(1 for part in going if part.req.rid in sent)
         if due:
             pace.wait(self._memory, before + due)
+        if ended and self._running:
+            time.sleep(ENDED_SECONDS)  # the count may have been for those that ended
 
 
 class Part:
-    """One sample of one request: its Req, the scores of every token, and the steps to come."""
+    """One sample of one request: its Req, the scores of every token, and the steps to come. ``waits``: it is in the
+    queue and stays there until it is aborted."""
 
     def __init__(self, machine: Machine, request: Any, truth: Mapping[str, Any], place: int = 0) -> None:
         choices = truth["choices"]
@@ -128,6 +145,7 @@ class Part:
         self._script: Mapping[str, Any] = truth.get("script") or {}
         self._machine = machine
         self.streams = bool(request.stream)
+        self.waits = bool(self._script.get("queued"))
         self._prompt = list(request.input_ids or ())
         self._count: int = request.top_logprobs_num or 0
         self._asked: Sequence[int] | None = request.token_ids_logprob

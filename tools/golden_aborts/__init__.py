@@ -1,0 +1,1 @@
+"""Aborts of real servers: captured over a scripted engine, kept in ``tests/golden/aborts``, held against the fake."""
