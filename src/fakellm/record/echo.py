@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..ask import Ask
-from ..capture import CapturedChoice
+from ..capture import Alternative, CapturedChoice
 from ..reading.assemble import Detail
 from ..tokenizer import Tokenizer
 from .tokens import spells
@@ -27,19 +27,39 @@ def without_prompt(
         return choice, detail
     if (ask.api, ask.stream) in TEXT_WITH_PROMPT:
         before = tokenizer.decode(prompt.token_ids) if prompt.text is None else prompt.text
-        texts = (detail.texts[0].removeprefix(before), *detail.texts[1:]) if detail.texts else ()
-        return replace(choice, text=(choice.text or "").removeprefix(before)), replace(detail, texts=texts)
+        return replace(choice, text=(choice.text or "").removeprefix(before)), _unread(detail, before)
     if not ask.wants.echo:
         listed = _listed(choice, prompt.token_ids, tokenizer)
-        first = detail.steps[:1]
-        steps = (first[0] - listed, *detail.steps[1:]) if first and first[0] > listed else detail.steps
-        return _without(choice, listed), replace(detail, steps=steps) if listed else detail
+        return _without(choice, listed), _stepping(detail, listed)
     scores, ids = choice.logprobs or (), choice.completion_token_ids
     over = len(scores) - len(ids) if ids is not None else len(prompt.token_ids)
+    over = max(min(over, len(scores)), 0)
     text = choice.text
     if text is not None and prompt.text is not None:
         text = text.removeprefix(prompt.text)
-    return replace(_without(choice, max(min(over, len(scores)), 0)), text=text), detail
+        detail = _unread(detail, prompt.text)
+    echoed = _stepping(detail, over)
+    if choice.prompt_logprobs is None and over:
+        tops = (choice.top_logprobs or ())[:over]
+        alone = tuple((Alternative(one, None, score),) if score is not None else None
+                      for one, score in zip(prompt.token_ids, scores[:over], strict=False))  # fmt: skip
+        choice = replace(choice, prompt_logprobs=tops if any(tops) else alone)
+        echoed = replace(echoed, prompt_scores=tuple(scores[:over]))
+    return replace(_without(choice, over), text=text), echoed
+
+
+def _unread(detail: Detail, before: str) -> Detail:
+    texts = (detail.texts[0].removeprefix(before), *detail.texts[1:]) if detail.texts else ()
+    return replace(detail, texts=texts)
+
+
+def _stepping(detail: Detail, over: int) -> Detail:
+    """The same steps without so many tokens at the beginning, where the first of them brought these."""
+    first = detail.steps[0] if detail.steps else 0
+    if not over or first < over:
+        return detail
+    rest = (first - over,) if first > over else ()
+    return replace(detail, steps=(*rest, *detail.steps[1:]))
 
 
 def _listed(choice: CapturedChoice, prompt: tuple[int, ...], tokenizer: Tokenizer) -> int:

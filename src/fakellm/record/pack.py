@@ -97,7 +97,7 @@ def exchange_of(line: Mapping[str, Any], truths: dict[str, Mapping[str, Any]]) -
         "truth": named,
         "kind": line["kind"],
         "note": line["note"] or ("the client went away before the end" if left else None),
-        "compare": "status" if left or (named is None and line["kind"] and response["status"] == 200) else None,
+        "compare": _compared(line, named, chunks),
         "request": {
             "method": request["method"],
             "path": request["path"],
@@ -114,6 +114,16 @@ def exchange_of(line: Mapping[str, Any], truths: dict[str, Mapping[str, Any]]) -
     if chunks is not None:
         exchange["chunks"] = chunks
     return exchange
+
+
+def _compared(line: Mapping[str, Any], named: list[str] | None, chunks: list[list[int]] | None) -> str | None:
+    """How it is compared: the status alone where the end or the truth is not known, choice by choice where a stream has
+    several, whose events come as the clock has it."""
+    if line["ending"] == "left" or (named is None and line["kind"] and line["response"]["status"] == 200):
+        return "status"
+    headers = _headers(line["response"]["headers"], ())
+    streams = headers.get("content-type", "").startswith("text/event-stream")
+    return "by-choice" if streams and chunks is not None and len(chunks) > 1 else None
 
 
 class _Plain(yaml.SafeDumper):

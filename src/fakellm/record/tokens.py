@@ -183,16 +183,23 @@ def prompt_token(tokenizer: Tokenizer, token_id: int, entry: Alternatives | None
     it is told beside the alternatives."""
     if entry is None and score is None:
         return None
-    listed = entry or ()
+    listed = _ranked(entry or ())
     own = next((one for one in listed if _is(tokenizer, one, token_id)), None)
-    candidates = sorted(listed, key=lambda one: one.rank if one.rank is not None else len(listed) + 1)
     return Token(
         id=token_id,
         bytes=tokenizer.piece(token_id),
         logprob=score if score is not None else None if own is None else own.logprob,
         rank=None if own is None else own.rank,
-        top=tuple(_candidate(tokenizer, one, one.id) for one in candidates),
+        top=tuple(_candidate(tokenizer, one, token_id if one is own else None) for one in listed),
     )
+
+
+def _ranked(listed: Alternatives) -> Alternatives:
+    """In rank order; where no ranks are told, the scores tell them."""
+    if any(one.rank is not None for one in listed):
+        return tuple(sorted(listed, key=lambda one: one.rank if one.rank is not None else len(listed) + 1))
+    ordered = sorted(listed, key=lambda one: -(one.logprob if one.logprob is not None else float("-inf")))
+    return tuple(replace(one, rank=rank) for rank, one in enumerate(ordered, 1))
 
 
 def _own(tokenizer: Tokenizer, top: Alternatives, token_id: int, logprob: float | None) -> int | None:

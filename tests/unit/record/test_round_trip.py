@@ -120,6 +120,39 @@ async def test_several_choices_in_odd_steps_are_exact_too(tmp_path: Path) -> Non
     assert [] == differences(fidelity([folder]))
 
 
+@pytest.mark.parametrize("layout", ["vllm-0.32.0", "vllm-0.28.0"])
+async def test_an_echoed_prompt_is_no_part_of_what_was_generated(layout: str, tmp_path: Path) -> None:
+    fake = house(layout, {**AUTO, "top": 4})
+    body = {**CALLS["completions"][1], "echo": True, "max_tokens": 8}
+    calls = [
+        ("POST", CALLS["completions"][0], {**body, "stream": stream, **flags})
+        for stream in (False, True)
+        for flags in ({}, {"logprobs": 0}, {"logprobs": 2}, {"logprobs": 1, "return_token_ids": True})
+    ]
+
+    await recorded(fake, calls, tmp_path, layout=layout)
+    folder, outcome = pack(tmp_path)
+
+    assert [] == differences(fidelity([folder]))
+    assert len(calls) == outcome.with_truth
+
+
+async def test_choices_of_a_stream_may_come_in_another_order(tmp_path: Path) -> None:
+    fake = house("vllm-0.32.0", AUTO)
+    body = {**asking(fake.fake.default, "chat", True, IDS), "n": 2}
+    await recorded(fake, [("POST", CALLS["chat"][0], body)], tmp_path)
+    line = json.loads((tmp_path / "exchanges.jsonl").read_text())
+    events = line["response"]["body"].split("\n\n")
+    first, second = (next(at for at, one in enumerate(events) if f'"index":{index}' in one) for index in (0, 1))
+    events[first], events[second] = events[second], events[first]
+    line["response"]["body"] = "\n\n".join(events)
+    (tmp_path / "exchanges.jsonl").write_text(json.dumps(line) + "\n")
+
+    folder, _ = pack(tmp_path)
+
+    assert [] == differences(fidelity([folder]))
+
+
 async def test_ask_ids_gives_a_client_what_it_asked_for_and_the_recording_the_truth(tmp_path: Path) -> None:
     fake = house("vllm-0.32.0", {"say": "Hello, world!"})
     stage = fake.fake.default
