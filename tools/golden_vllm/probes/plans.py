@@ -11,7 +11,7 @@ from fakellm.layouts.registry import release
 from fakellm.tokenizer import load
 
 from ..wanted import Plan
-from . import fields, parsing, sampling, talking
+from . import fields, parsing, routes, sampling, talking
 from .book import Book
 from .speech import Speech
 
@@ -30,6 +30,7 @@ def plans(version: str, tokenizer: Path) -> list[Plan]:
         _plan(version, tokenizer, "probes-plain", (), sampling.fill),
         _plan(version, tokenizer, "probes-talking", (), talking.fill),
         _plan(version, tokenizer, "probes-fields", (), fields.fill),
+        _plan(version, tokenizer, "probes-routes", (), routes.fill),
         _plan(version, tokenizer, "probes-hermes", (*CALLS, "hermes", *THINKS, "qwen3"), parsing.hermes),
         _plan(version, tokenizer, "probes-coder", (*CALLS, "qwen3_coder", *THINKS, "deepseek_r1"), parsing.coder),
         _plan(version, tokenizer, "probes-thoughts", (*THINKS, "qwen3"), parsing.thoughts),
