@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -78,6 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command and give its exit code: 0, what the command says, 2 when interrupted, 4 for a wrong usage."""
+    _never_unspeakable()
     try:
         result: Any = root.main(args=arguments, prog_name="fakellm", standalone_mode=False)
     except click.exceptions.Abort:
@@ -95,3 +97,11 @@ def run(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _never_unspeakable() -> None:
+    """Token texts and frames of tables hold characters that an old code page lacks (a pipe on Windows, LC_ALL=C): they
+    are spelled as escapes there, and end no command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors="backslashreplace")

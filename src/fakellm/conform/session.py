@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ from .baseline import Baseline
 from .case import APIS, Case, Template, id_of, load, points
 from .check import Check
 from .checks import all_checks
+from .drivers import group
 from .drivers.base import Patience
 from .finding import Outcome
 from .host import Host, built
@@ -67,7 +67,7 @@ class Options:
 
 def split(command: Sequence[str]) -> tuple[str, ...]:
     """The command as words: one word with blanks is split as a shell splits words, but no shell runs."""
-    return tuple(shlex.split(command[0])) if len(command) == 1 else tuple(command)
+    return tuple(group.split(command[0])) if len(command) == 1 else tuple(command)
 
 
 def case_files() -> list[Path]:
@@ -243,7 +243,7 @@ def _reproduce(subject: Subject, options: Options, layouts: Sequence[str]) -> Ca
 
     def command(case: str) -> str:
         only = ["--only", case] if case else []
-        return shlex.join([*words, *only, *subject.words])
+        return group.join([*words, *only, *subject.words])
 
     return command
 

@@ -161,8 +161,10 @@ async def until_signal(alive: int | None = None) -> None:
     if alive is not None:
         loop.add_reader(alive, stop.set)
     for number in (signal.SIGTERM, signal.SIGINT):
-        with contextlib.suppress(NotImplementedError):
+        try:
             loop.add_signal_handler(number, stop.set)
+        except NotImplementedError:  # Windows: a plain handler, which the loop wakes up for
+            signal.signal(number, lambda number, frame: loop.call_soon_threadsafe(stop.set))
     await stop.wait()
     if alive is not None:
         loop.remove_reader(alive)

@@ -7,16 +7,15 @@ loopback). It is split as a shell splits words, no shell runs. Only the process 
 from __future__ import annotations
 
 import asyncio
-import os
-import shlex
-import signal
 import socket
 import time
 from asyncio.subprocess import PIPE, STDOUT, Process
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 
 from ...errors import FakellmError, UsageError
+from . import group
 from .http import post
 
 POLL_SECONDS = 0.05
@@ -40,7 +39,7 @@ class GatewayProcess:
                 )
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        words = shlex.split(template)
+        words = group.split(template)
         self.command = [word.replace("{upstream}", upstream).replace("{port}", str(self.port)) for word in words]
         self._ready = None if ready is None else ready.replace("{port}", str(self.port))
         self._timeout = timeout
@@ -51,7 +50,7 @@ class GatewayProcess:
     async def __aenter__(self) -> GatewayProcess:
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *self.command, stdout=PIPE, stderr=STDOUT, start_new_session=os.name == "posix"
+                *self.command, stdout=PIPE, stderr=STDOUT, start_new_session=group.LEADS
             )
         except OSError as failure:
             raise SetupError(f"cannot start {self.command[0]!r}: {failure.strerror or failure}") from None
@@ -67,8 +66,8 @@ class GatewayProcess:
         process = self._process
         if process is None:
             return
-        await _end(process, signal.SIGTERM, 3.0)
-        await _end(process, signal.SIGKILL, 3.0)
+        await _end(process, group.terminate, 3.0)
+        await _end(process, group.kill, 3.0)
         if self._reader is not None:
             self._reader.cancel()
             await asyncio.gather(self._reader, return_exceptions=True)
@@ -119,14 +118,10 @@ def free_port() -> int:
         return port
 
 
-async def _end(process: Process, how: int, patience: float) -> None:
+async def _end(process: Process, how: Callable[[Process], None], patience: float) -> None:
     if process.returncode is not None:
         return
-    with suppress(ProcessLookupError, PermissionError):
-        if os.name == "posix":
-            os.killpg(process.pid, how)
-        else:
-            process.kill()
+    how(process)
     with suppress(TimeoutError):
         async with asyncio.timeout(patience):
             await process.wait()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ from pathlib import PurePath
 from ...capture import VALUES
 from ..observation import Ending, Kind, Supports
 from ..protocol import RunnerError, read_capture_line
+from . import group
 from .base import Errand, Patience, Reply
 
 STDOUT_LIMIT = 16 * 1024 * 1024
@@ -54,7 +54,7 @@ class PerCaseDriver:
                 stdout=PIPE,
                 stderr=PIPE,
                 env=environment,
-                start_new_session=os.name == "posix",
+                start_new_session=group.LEADS,
             )
         except OSError as failure:
             raise RunnerError(
@@ -90,9 +90,5 @@ def _ending(out: bytes, code: int, stderr: str) -> Ending:
 
 
 async def _kill(process: Process) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    group.kill(process)
     await process.wait()

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -20,6 +18,7 @@ from typing import Any
 
 from ..observation import Supports
 from ..protocol import LINE_LIMIT, AnswerModel, RunnerError, StartModel, read_answer, read_started, shortened
+from . import group
 from .base import Errand, Patience, Reply
 
 MAX_RESTARTS = 3
@@ -149,7 +148,7 @@ class ProcessDriver:
                 stderr=PIPE,
                 limit=LINE_LIMIT,
                 env=None if self.environment is None else dict(self.environment),
-                start_new_session=os.name == "posix",
+                start_new_session=group.LEADS,
             )
         except OSError as failure:
             raise RunnerError(
@@ -278,11 +277,7 @@ class ProcessDriver:
         self._ended_by_us = True
         if process.returncode is not None:
             return
-        with suppress(ProcessLookupError, PermissionError):
-            if os.name == "posix":
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
+        group.kill(process)
 
     async def _end(self) -> None:
         if self._process is None:
