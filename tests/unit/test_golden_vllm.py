@@ -152,7 +152,7 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-def captured(journal: Path, body: str, said: list[dict[str, Any]], **headers: str) -> Captor:
+def captured(journal: Path, body: str, said: list[dict[str, Any]], *, rejoined: bool = False, **headers: str) -> Captor:
     """One chat captured from a server that answers so, whose engine says so."""
 
     def speak() -> None:
@@ -163,7 +163,7 @@ def captured(journal: Path, body: str, said: list[dict[str, Any]], **headers: st
     request = RecordedRequest("POST", "/v1/chat/completions", {}, body={"model": "tiny"})
     with answering(body.encode(), sent, speak) as port:
         captor = Captor(port, journal.with_name("play.json"), journal, TOKENIZER, Masks())
-        captor.capture(Wanted("hello", request, ({"choices": []},), {"family": "chat"}))
+        captor.capture(Wanted("hello", request, ({"choices": []},), {"family": "chat"}, rejoined=rejoined))
     return captor
 
 
@@ -197,6 +197,20 @@ class TestCapture:
         captor = captured(journal, body, [LINE], content_type="text/event-stream")
 
         assert "by-choice" == captor.exchanges["hello"]["compare"]
+
+    def test_steps_that_a_server_joined_are_counted_by_their_text(self, journal: Path) -> None:
+        ids = [*TOKENIZER.encode("Hello"), *TOKENIZER.encode(" there"), *TOKENIZER.eos_ids[:1]]
+        said = {
+            **LINE,
+            "choice": {**LINE["choice"], "tokens": [{"id": one, "logprob": None, "top": []} for one in ids]},
+        }
+        rows = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("Hello", " there")]
+        body = "".join(f"data: {json.dumps(one)}\n\n" for one in rows)
+
+        captor = captured(journal, body, [said], rejoined=True, content_type="text/event-stream")
+
+        first = len(TOKENIZER.encode("Hello"))
+        assert [[first, len(ids) - first]] == captor.exchanges["hello"]["chunks"]
 
     def test_an_answer_that_is_cut_is_marked(self, journal: Path) -> None:
         captor = captured(journal, "{}", [], content_length="9")

@@ -62,7 +62,9 @@ Examples:
 @click.option(
     "--torch", metavar="REQUIREMENT", help="What to install as torch; default: the build that the wheel names."
 )
-@click.option("--venv", type=click.Path(path_type=Path, exists=True), help="A venv that lends its libraries.")
+@click.option(
+    "--venv", type=click.Path(path_type=Path, exists=True, resolve_path=True), help="A venv that lends its libraries."
+)
 @click.option(
     "--library", type=click.Path(path_type=Path, exists=True), help="A golden library; default the packed one."
 )

@@ -91,8 +91,8 @@ class Captor:
         if wanted.after:
             exchange["after"] = list(wanted.after)
         counts = _delivered(response)
-        if wanted.rejoined and counts:
-            exchange["chunks"] = counts
+        if wanted.rejoined:
+            exchange["chunks"] = counts if any(counts) or not truth else _by_text(response, self.truths[truth[0]])
         if len(counts) > 1:
             exchange.setdefault("compare", "by-choice")
         exchange["request"] = _as_sent(wanted, request)
@@ -209,6 +209,30 @@ def _delivered(response: Mapping[str, Any]) -> list[list[int]]:
             if count:
                 rows.append(count)
     return [found[choice] for choice in sorted(found)]
+
+
+def _by_text(response: Mapping[str, Any], truth: Mapping[str, Any]) -> list[list[int]]:
+    """The same where only text shows: as many tokens as spell it. What shows no text arrived with the last event."""
+    found: list[list[int]] = []
+    for index, choice in enumerate(cast("Sequence[Mapping[str, Any]]", truth["choices"])):
+        left = [bytes(token["bytes"]) for token in choice["tokens"]]
+        counts: list[int] = []
+        for block in blocks(response["body"], response["headers"].get("content-type", "")) or ():
+            text = _text_of(block) if choice_of(block) == index else ""
+            wanted, count = len(text.encode()), 0
+            while left and wanted > 0:
+                wanted -= len(left.pop(0))
+                count += 1
+            counts += [count] if count else []
+        found.append([*counts[:-1], counts[-1] + len(left)] if counts else [len(left)])
+    return found
+
+
+def _text_of(block: str) -> str:
+    data: dict[str, Any] = json.loads(block.partition("data: ")[2])
+    choices: list[dict[str, Any]] = data.get("choices") or [{}]
+    delta: dict[str, Any] = choices[0].get("delta") or {}
+    return choices[0].get("text") or delta.get("content") or ""
 
 
 def _tokens_of(block: str) -> int:
