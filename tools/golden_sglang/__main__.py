@@ -28,6 +28,7 @@ from fakellm.resources import resource
 from fakellm.tokenizer import load
 
 from . import environment
+from . import masks as masking
 from .environment import NEEDS
 from .probes import plans
 
@@ -64,6 +65,7 @@ def main(version: str, only: tuple[str, ...], asking: str | None, torch: str | N
             raise click.UsageError("nothing to capture: no folder fits")
         installed = environment.prepare(HOME, version, lent=venv, torch=torch, say=_say)
         places = [_captured(plan, masks, version, installed, asking) for plan in chosen]
+    masking.write(HOME / "golden")
     _say(f"captured in {time.monotonic() - started:.0f} s: {HOME.name}/golden")
     report = run(places)
     click.echo(report.to_text())

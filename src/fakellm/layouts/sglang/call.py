@@ -41,13 +41,23 @@ class Item:
     asked: tuple[int, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """Alternatives of the prompt, of the answer, told as one list of scores and one of ids; ``packed``: in base64."""
+
+    prompt: bool
+    answer: bool
+    packed: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """A whole request to the engine.
 
     ``rids``: the id of every choice, in choice order; empty = ``fresh`` ones are drawn when the answer is put into
     words. ``listed``: the answer is a list even for one prompt.
-    ``text_in_logprobs``: triples tell the token's text. ``prompt_ids``: objects tell the prompt's ids.
+    ``text_in_logprobs``: triples tell the token's text. ``prompt_ids``: objects tell the prompt's ids. ``flat``: which
+    alternatives are told as one list.
     """
 
     items: tuple[Item, ...]
@@ -58,6 +68,7 @@ class Call:
     listed: bool = False
     text_in_logprobs: bool = False
     prompt_ids: bool = False
+    flat: Flat | None = None
 
     def item(self, choice: int) -> Item:
         """The item to which a choice belongs."""

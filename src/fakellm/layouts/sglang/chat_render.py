@@ -46,7 +46,9 @@ class ChatRenderer:
             "usage": openai_parts.usage(told, facts),
             "metadata": openai_parts.metadata(told, openai_parts.first_count(told), facts.traits),
         }
-        extension = {**openai_parts.sglext(told, self.route.values, facts.traits), **self._ids(told)}
+        extension: dict[str, Any] = {**openai_parts.sglext(told, self.route.values, facts.traits), **self._ids(told)}
+        if extension and facts.call.n > 1 and facts.traits.has(Trait.SPEC_DETAILS):
+            extension = {"spec_tokens_details": [], **extension}  # a list of samples' details is told, be it empty
         if extension:
             body["sglext"] = extension
         return answers.json_answer(body, spelling=facts.spelling)
@@ -93,6 +95,8 @@ class ChatRenderer:
             made["token_ids" if traits.has(Trait.CHAT_FIELD_TOKEN_IDS) else "response_token_ids"] = list(choice.ids)
         if values["return_meta_info"]:
             made["meta_info"] = self.native.object(told, choice, self.facts.call, now)["meta_info"]
+            if finish == "tool_calls":  # the server changes the engine's own object
+                made["meta_info"]["finish_reason"] = {"type": finish, "matched": None}
         return made
 
     def _message(self, parts: Sequence[Part], calls: list[dict[str, Any]] | None) -> dict[str, Any]:

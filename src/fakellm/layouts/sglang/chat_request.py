@@ -258,7 +258,7 @@ def _call(values: Mapping[str, Any], route: ChatRoute, prompt: Prompt, engine: E
     rid = values["rid"]
     if n == 0:
         raise Refusal("range() arg 3 must not be zero", kind="BadRequest")
-    one_word(values, engine.traits, single=n == 1)
+    one_word(values, engine.traits, single=n == 1, prompts=1)
     ids = values["return_prompt_token_ids"] or values["return_token_ids"] or route.input_ids
     return Call(
         items=(item,),

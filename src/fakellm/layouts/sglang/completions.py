@@ -46,7 +46,7 @@ def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, 
     single, sources = _prompts(prompt)
     items = tuple(_item(values, source, engine) for source in sources)
     n = values["n"]
-    one_word(values, engine.traits, single=n == 1 and single)
+    one_word(values, engine.traits, single=n == 1 and single, prompts=len(items))
     if n == 0:
         raise Refusal("range() arg 3 must not be zero", kind="BadRequest")
     if engine.settings.skip_tokenizer and not values["stream"]:

@@ -16,6 +16,7 @@ from ...tokenizer import Tokenizer
 from .answers import EngineRefusal, Refusal
 from .body_parts import NOTHING
 from .call import Item, Limits
+from .loose import elements
 from .options import Settings
 from .traits import Trait, Traits
 from .watermark import check_watermark
@@ -171,8 +172,12 @@ class Engine:
             raise EngineRefusal(f"min_new_tokens={least} {needs} for eos_token_id).")
 
 
-def one_word(values: Mapping[str, Any], traits: Traits, *, single: bool) -> None:
-    """What a single request names by one word; raises Refusal for a list."""
+def one_word(values: Mapping[str, Any], traits: Traits, *, single: bool, prompts: int | None = None) -> None:
+    """What a single request names by one word; raises Refusal for a list, and for one of another length than a batch's
+    ``prompts``."""
+    rids = values.get("rid")
+    if isinstance(rids, list) and not single and prompts is not None and len(elements(rids)) != prompts:
+        raise Refusal("The specified rids length mismatch with the batch_size for batch processing.")
     if isinstance(values.get("rid"), list) and single:
         message = "Internal server error: unhashable type: 'list'"
         raise Refusal(message, kind="InternalServerError", status=500)

@@ -31,6 +31,8 @@ class MessagesRenderer:
             message = "Internal server error" if failed.code >= 500 else failed.message
             return error(failed.code, ERROR_TYPES.get(failed.code, "api_error"), message)
         parts = choice.parts if choice.parts is not None else (Part("content", choice.text),)
+        if any(part.kind == "tool" and not isinstance(_object(part.text), dict) for part in parts):
+            return answers.crash()
         blocks = self._blocks(parts)
         called = any(part.kind == "tool" for part in parts)
         body = {
@@ -72,7 +74,8 @@ class MessagesRenderer:
     def _events(self, told: Told) -> Iterator[Message]:
         head = self._head()
         counted = self.facts.traits.has(Trait.MESSAGES_COUNT_AT_START)
-        usage = self._usage(told, 0) if counted else {"input_tokens": 0, "output_tokens": 0}
+        shown = any(step.text if step.parts is None else step.parts for step in told.choices[0].steps)
+        usage = self._usage(told, 0) if counted and shown else {"input_tokens": 0, "output_tokens": 0}
         start: dict[str, Any] = {**head, "content": [], "model": self.facts.model, "usage": usage}
         opens = told.choices[0].steps[0].due_ms if told.choices[0].steps else 0.0  # with the first chunk
         yield _event("message_start", {"message": start}, opens)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...ask import Ask, Prompt, Request, Sampling, Wants
 from .answers import Refusal
-from .call import Call, Item
+from .call import Call, Flat, Item
 from .engine_rules import Engine, one_word
 from .loose import elements, members
 from .native_body import NOT_ASKED
@@ -89,11 +89,14 @@ def _call(values: Mapping[str, Any], engine: Engine) -> Call:
         raise Refusal(
             "return_flat_raw_output_top_logprobs is only set on the finished response and does not support stream=True."
         )
-    if values.get("return_flat_raw_top_logprobs_b64") and not _flat(values):
+    if values.get("return_flat_raw_top_logprobs_b64") and _flat(values) is None:
         raise Refusal(_needs_flat(engine.traits))
     single, prompts = _prompts(text, ids)
     n = _samples(values["sampling_params"])
     one_word(values, engine.traits, single=single and n == 1)
+    given = values["sampling_params"]
+    if isinstance(given, list) and len(elements(given)) < len(prompts):
+        raise _BROKEN
     if set(members(values["session_params"])) - _OF_SESSIONS:
         raise _BROKEN
     listed_answer = n > 1 or not single
@@ -120,15 +123,20 @@ def _call(values: Mapping[str, Any], engine: Engine) -> Call:
         listed=listed_answer,
         text_in_logprobs=values["return_text_in_logprobs"] and not engine.settings.skip_tokenizer,
         prompt_ids=values["return_prompt_token_ids"],
+        flat=_flat(values),
     )
 
 
+_MISMATCH = "The specified rids length mismatch with the batch_size for batch processing."
 _OF_SESSIONS = frozenset({"id", "rid", "offset", "replace", "drop_previous_output"})
 _BROKEN = Refusal("the server breaks", status=500)
 
 
-def _flat(values: Mapping[str, Any]) -> bool:
-    return bool(values.get("return_flat_raw_top_logprobs") or values.get("return_flat_raw_output_top_logprobs"))
+def _flat(values: Mapping[str, Any]) -> Flat | None:
+    prompt, answer = values.get("return_flat_raw_top_logprobs"), values.get("return_flat_raw_output_top_logprobs")
+    if not prompt and not answer:
+        return None
+    return Flat(bool(prompt), bool(answer), bool(values.get("return_flat_raw_top_logprobs_b64")))
 
 
 def _needs_flat(traits: Traits) -> str:
@@ -182,6 +190,8 @@ def _n(parameters: Any) -> int:
 def _rids(rid: Any, prompts: int, n: int, single: bool) -> tuple[str, ...]:
     """The ids that the request gives. Samples always get fresh ones (none here); a batch makes its own of one word."""
     if n > 1:
+        if isinstance(rid, list) and len(elements(rid)) != prompts:
+            raise Refusal(_MISMATCH)
         return ()
     if single:
         return (rid,) if isinstance(rid, str) else ()
@@ -190,7 +200,7 @@ def _rids(rid: Any, prompts: int, n: int, single: bool) -> tuple[str, ...]:
     if rid is None:
         return ()
     if len(rid) != prompts:
-        raise Refusal("The specified rids length mismatch with the batch_size for batch processing.")
+        raise Refusal(_MISMATCH)
     twice = [each for each in dict.fromkeys(rid) if rid.count(each) > 1]
     if twice:
         raise Refusal(f"Duplicate request IDs detected within the request: {twice}")

@@ -16,6 +16,7 @@ from . import answers
 from .aborts import never_began, queued_object
 from .call import Call, Item
 from .detokenize import PROMPT_CONTEXT
+from .flat import flat_members
 from .options import Settings
 from .scores import Speller
 from .traits import Trait, Traits
@@ -201,8 +202,17 @@ class NativeRenderer:
         if self.traits.has(Trait.LOGPROBS_LENGTH):
             keys["output_token_logprobs_length"] = steps[-1].scores[1] if steps else 0
         if item.top > 0:
-            keys["input_top_logprobs"] = _input_lists(prompt, item, shown, asked=False)
-            keys["output_top_logprobs"] = [_triples(None if row is None else row.top, shown) for row in rows]
+            before = _input_lists(prompt, item, shown, asked=False)
+            said = [_triples(None if row is None else row.top, shown) for row in rows]
+            flat = call.flat
+            if flat is not None and flat.prompt:
+                keys |= flat_members("input", before, item.top, packed=flat.packed)
+            else:
+                keys["input_top_logprobs"] = before
+            if flat is not None and flat.answer:
+                keys |= flat_members("output", said, item.top, packed=flat.packed)
+            else:
+                keys["output_top_logprobs"] = said
         if item.asked is not None:
             keys["input_token_ids_logprobs"] = _input_lists(prompt, item, shown, asked=True)
             keys["output_token_ids_logprobs"] = [_triples(None if row is None else row.asked, shown) for row in rows]

@@ -90,7 +90,7 @@ def _refused(values: Mapping[str, Any], station: SglangStation) -> Rendering | N
             "forced."
         )
     chosen = effective_choice(values["tool_choice"])
-    if isinstance(chosen, Mapping) and not any(tool.get("name") == chosen["name"] for tool in values["tools"]):
+    if isinstance(chosen, Mapping) and chosen["name"] not in [tool.get("name") for tool in elements(values["tools"])]:
         return refusal(f"Tool {chosen['name']!r} is not declared in tools", "tool_choice")
     if values["stream"] and _includes(values) and traits.has(Trait.RESPONSES_USAGE):
         return refusal("logprobs are not supported in streaming mode", "logprobs")

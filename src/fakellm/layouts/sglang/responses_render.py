@@ -6,7 +6,7 @@ Reads only the Told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from .loose import members
 from .responses import ResponsesRoute, refusal
 from .responses_body import effective_choice
 from .responses_items import function_item, message_item, reasoning_item
-from .responses_stream import OpenItems
+from .responses_stream import OpenItems, held_until_known
 from .traits import Trait, Traits
 
 if TYPE_CHECKING:
@@ -52,7 +52,16 @@ class ResponsesRenderer:
 
     def stream(self, told: Told) -> Rendering:
         """Typed events; no ``[DONE]``."""
-        return answers.events(tuple(self._events(told)), done=False, headers=answers.UNCACHED_HEADERS)
+        events: Iterable[Message] = self._events(told)
+        if self.traits.has(Trait.RESPONSES_STORE) and self._may_call():
+            events = held_until_known(events)
+        return answers.events(tuple(events), done=False, headers=answers.UNCACHED_HEADERS)
+
+    def _may_call(self) -> bool:
+        """Whether tools are offered that a call may follow a message to."""
+        values = self.route.values
+        offered = any(members(tool).get("type") in ("function", "custom") for tool in values["tools"])
+        return offered and effective_choice(values["tool_choice"]) != "none"
 
     def object(
         self,

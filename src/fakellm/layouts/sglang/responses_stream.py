@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...message import Message
 from ...told import Part
 from .responses_items import function_item, message_item, reasoning_item, text_part
+
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+def held_until_known(events: Iterable[Message]) -> Iterator[Message]:
+    """A message and what follows it wait until a call or the end tells what the message was for (0.5.20 on)."""
+    held: list[Message] = []
+    for event in events:
+        body: Any = event.body
+        opens = body["item"]["type"] if body["type"] == "response.output_item.added" else None
+        if not held and opens != "message":
+            yield event
+            continue
+        held.append(event)
+        if opens == "function_call" or body["type"] in _ENDS:
+            phase = "final_answer" if opens is None else "commentary"
+            for each in held:
+                yield replace(each, body=_for(each.body, phase), due_ms=event.due_ms)
+            held.clear()
+    yield from held
+
+
+def _for(body: Any, phase: str) -> Any:
+    item = body.get("item")
+    return {**body, "item": {**item, "phase": phase}} if item and item["type"] == "message" else body
 
 
 @dataclass(slots=True)
