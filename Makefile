@@ -8,7 +8,8 @@
 #             real engine. Makes its own environment in .golden/: 4 GB and about 10 minutes the first time, then about 5
 # make docs   the manual as a site in site/, every link checked
 # make lint   ruff and pyright alone        make bench  what answers cost, beside other mock servers
-# make soak   fuzzed requests, minutes long  make audit  known holes in what is installed
+# make soak   ten minutes of hostile input against everything that reads; SOAK_SECONDS=60 for one
+# make audit  known holes in what is installed
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -48,8 +49,15 @@ fidelity: $(VENV)/.installed
 bench: $(VENV)/.installed
 	PYTHONPATH=tools $(BIN)/python -m bench $(BENCH_ARGS)
 
-soak: $(VENV)/.installed
-	FAKELLM_EXAMPLES=20000 $(BIN)/python -m pytest -q tests/property/test_requests.py tests/unit/server/test_direct.py
+SOAK := .soak/venv
+
+$(SOAK)/.installed:
+	test -x $(SOAK)/bin/python || $(PYTHON) -m venv $(SOAK)
+	$(SOAK)/bin/python -m pip install --quiet 'schemathesis>=4,<5'
+	touch $@
+
+soak: $(VENV)/.installed $(SOAK)/.installed
+	PYTHONPATH=tools $(BIN)/python -m soak $(SOAK_ARGS)
 
 audit: $(VENV)/.installed
 	test -x .audit/bin/pip-audit || { $(PYTHON) -m venv .audit && .audit/bin/python -m pip install --quiet pip-audit; }
@@ -91,4 +99,4 @@ demo: $(DEMO)/.installed
 	conformance/demo.sh $(DEMO)/bin
 
 clean:
-	rm -rf $(VENV) .demo .audit .docs site docs/reference docs/generated report dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .demo .audit .soak .docs site docs/reference docs/generated report dist .pytest_cache .ruff_cache .hypothesis

@@ -22,6 +22,8 @@ from .frames import model_name
 from .route import Route
 from .tito_api import gate
 from .validate import Refusal, read
+from .validate.flaws import Crash
+from .validate.spelling import spell_handler_crash
 
 Parameters = Mapping[str, str]
 Row = Mapping[str, Any]
@@ -55,6 +57,8 @@ def derender_completions(request: Request, running: Running, context: Context, p
         return parsed.rendering()
     body = parsed.body
     answers: Sequence[Row] = body["generate_responses"]
+    if not answers:  # the first one says the id
+        return spell_handler_crash(Crash("IndexError", "list index out of range"), running.traits).rendering()
     choices = tuple(_told_choice(row, running) for answer in answers for row in answer.get("choices", ()))
     counts: Sequence[int] = body.get("prompt_tokens") or ()
     told = _told(choices, sum(counts))

@@ -1,0 +1,1 @@
+"""Minutes of hostile input against everything that reads: ``python -m soak`` (``make soak``)."""
