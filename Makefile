@@ -62,7 +62,7 @@ soak: $(VENV)/.installed $(SOAK)/.installed
 audit: $(VENV)/.installed
 	test -x .audit/bin/pip-audit || { $(PYTHON) -m venv .audit && .audit/bin/python -m pip install --quiet pip-audit; }
 	$(BIN)/python -m pip freeze --exclude-editable > .audit/installed.txt
-	.audit/bin/pip-audit --requirement .audit/installed.txt --disable-pip --no-deps
+	PYTHONPATH=tools $(BIN)/python -m audit .audit/bin/pip-audit --requirement .audit/installed.txt
 
 matrix: $(VENV)/.installed
 	PYTHONPATH=tools $(BIN)/python -m matrix $(MATRIX_ARGS) $(CLIENT)
