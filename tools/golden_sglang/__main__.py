@@ -65,7 +65,6 @@ def main(version: str, only: tuple[str, ...], asking: str | None, torch: str | N
             raise click.UsageError("nothing to capture: no folder fits")
         installed = environment.prepare(HOME, version, lent=venv, torch=torch, say=_say)
         places = [_captured(plan, masks, version, installed, asking) for plan in chosen]
-    masking.write(HOME / "golden")
     _say(f"captured in {time.monotonic() - started:.0f} s: {HOME.name}/golden")
     report = run(places)
     click.echo(report.to_text())
@@ -96,7 +95,9 @@ def _captured(plan: Plan, masks: Masks, version: str, installed: Environment, as
             captor = _asked(server, requests, installed, captor or Captor(0, None, Path(), load(plan.tokenizer), masks))
     if captor is None:
         raise click.UsageError(f"{plan.name}: nothing to ask")
-    return folder.write(HOME / "golden", plan, version, captor, scripted=True)
+    place = folder.write(HOME / "golden", plan, version, captor, scripted=True)
+    masking.write(place)
+    return place
 
 
 def _asked(server: RealServer, requests: list[Wanted], installed: Environment, earlier: Captor) -> Captor:

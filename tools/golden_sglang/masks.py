@@ -1,6 +1,6 @@
 """What is random or made by the clock in answers that the library does not hold: rules beside the library's own.
 
-Written as ``masks.json`` beside the captured folders, where ``fakellm fidelity`` finds it.
+Written as ``masks.json`` into a captured folder, where ``fakellm fidelity`` finds it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FURTHER: tuple[dict[str, str], ...] = (
 
 
 def write(folder: Path) -> None:
-    """The library's masks and these into a folder of captured folders."""
+    """The library's masks and these into a captured folder."""
     with tarfile.open(resource("golden")) as library:
         packed = library.extractfile("masks.json")
         if packed is None:

@@ -180,6 +180,7 @@ def _route(
             tools=calls,
             tool_names=tuple(tool["function"]["name"] for tool in tools),
             variables=variables,
+            rests=False,
         )
     given = values["request_id"]
     name: str = f"resp_{context.hex(32)}" if given is None else given

@@ -26,7 +26,7 @@ class ParserChoice:
     """Which parsers a request goes through: names (None = none), the request's variables and tool names.
 
     ``forced``: the request forces a call. ``stream_reasoning`` False: reasoning is told in one piece. ``continued``:
-    the text that the answer goes on with.
+    the text that the answer goes on with. ``rests``: the end tells what an unfinished call holds beyond what was told.
     """
 
     traits: Traits
@@ -37,6 +37,7 @@ class ParserChoice:
     forced: bool = False
     stream_reasoning: bool = True
     continued: str = ""
+    rests: bool = True
 
 
 def check_names(reasoning: str | None, tools: str | None, traits: Traits) -> None:
@@ -100,7 +101,7 @@ class AnswerParser:
             late_content, late_calls = self._tools.finish()
             content, calls = content + late_content, (*calls, *late_calls)
         parts = _parts(reasoning, content, calls)
-        rest = self._tools.rest() if finished else None
+        rest = self._tools.rest() if finished and self._choice.rests else None
         return parts if rest is None else (*parts, _part(rest))
 
     def _whole_calls(self, tools: ToolParser, text: str) -> tuple[str, tuple[Call, ...]]:
