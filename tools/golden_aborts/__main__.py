@@ -72,6 +72,7 @@ def main(server: str, venv: Path | None) -> int:
             say=_say,
         )
         with running:
+            _warmed(running, next(cases(vendor, numbers)).named("q0"), described)
             exchanges = [
                 _captured(running, case.named(f"q{number}"), number, described)
                 for number, case in enumerate(cases(vendor, numbers), 1)
@@ -103,6 +104,12 @@ def _token(token_id: int, logprob: float, tokenizer: Tokenizer) -> dict[str, Any
     return {**top[0], "top": top}
 
 
+def _warmed(server: RealServer, case: Case, described: Server) -> None:
+    """A first request, to its end: it takes a server longer than any later one, and steps would be joined."""
+    server.play.write_text(json.dumps({"serial": 0, "truths": [described.truth]}))
+    _post(server.port, case.path, case.body, case.headers)
+
+
 def _captured(server: RealServer, case: Case, serial: int, described: Server) -> dict[str, Any]:
     """Ask, abort in the middle, and keep the answer."""
     script: dict[str, Any] = {"delay": BEGINS_SECONDS, "gap": GAP_SECONDS}
@@ -115,9 +122,11 @@ def _captured(server: RealServer, case: Case, serial: int, described: Server) ->
     time.sleep(ABORTED_AFTER)
     _post(server.port, case.order_path, case.order, {})
     asking.join(PATIENCE_SECONDS)
+    if case.after is not None:
+        _post(server.port, case.after, {}, {})
     status, answer, cut = got[0] if got else (0, "no answer", True)
     kept = asdict(case)
-    del kept["order_path"], kept["order"]
+    del kept["order_path"], kept["order"], kept["after"]
     return {**kept, "status": status, "answer": answer, "cut": cut}
 
 

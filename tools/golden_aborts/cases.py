@@ -15,7 +15,8 @@ HI = [{"role": "user", "content": "Hi"}]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One request and the order that ends it. ``queued``: the engine has not begun it then."""
+    """One request and the order that ends it. ``queued``: the engine has not begun it then; ``after``: where to post
+    before the next request."""
 
     name: str
     path: str
@@ -24,6 +25,7 @@ class Case:
     order_path: str
     order: Mapping[str, Any]
     queued: bool
+    after: str | None = None
 
     def named(self, word: str) -> Case:
         """The case with its ids."""
@@ -39,6 +41,7 @@ class Case:
             self.order_path,
             filled(self.order),
             self.queued,
+            self.after,
         )
 
 
@@ -87,6 +90,9 @@ SGLANG: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("responses", "/v1/responses", {"input": "Hi", "request_id": "resp_{id}", "max_output_tokens": 150}),
 )
 """Name, path, body; what has no id of its own is ended with everything."""
+
+BY_IDS = (0, 28, 0)
+"""Before, vLLM aborts by pausing (up to 0.16 in its front, later in the engine, which is played here)."""
 
 OWN_EVENTS = (0, 5, 20)
 """Before, /v1/responses streams of SGLang write whatever the installed openai package has."""
