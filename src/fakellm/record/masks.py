@@ -38,6 +38,11 @@ COMMON: Sequence[Mapping[str, str]] = (
     },
     {
         "kind": "random-id",
+        "regex": r'"(id)":(\s?)"(?:[0-9A-Za-z]{6,}-)+[0-9a-f]{16}"',
+        "replace": r'"\1":\g<2>"ID"',
+    },
+    {
+        "kind": "random-id",
         "regex": rf'"((?:[a-z]+_)?id)":(\s?)"((?:[A-Za-z]+[-_:])*)(?:\d+-)?{_RANDOM}(?:[-_:]\w+)*"',
         "replace": r'"\1":\g<2>"\3ID"',
     },

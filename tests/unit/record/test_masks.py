@@ -21,6 +21,7 @@ def masked(vendor: str, body: str) -> str:
     [
         ('{"id":"chatcmpl-C1xZabcdEFGH12345678"}', '{"id":"chatcmpl-ID"}'),
         ('{"id":"gen-1795979199-AbCdEfGhIjKlMnOpQrSt"}', '{"id":"gen-ID"}'),
+        ('{"id":"oBUtQrM-62bZhn-9801a1ac2a5f9b29"}', '{"id":"ID"}'),
         ('{"request_id":"c6860b50:sample:0"}', '{"request_id":"ID"}'),
         ('{"id": "0d85719a-f47f-39b3-29cc-4db9f4bcf001"}', '{"id": "ID"}'),
         ('{"created":1795979199}', '{"created":0}'),

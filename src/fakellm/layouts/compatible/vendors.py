@@ -12,7 +12,7 @@ from typing import Any
 from ..base import AccessorTable, Launch, Layout
 from . import errors
 from .accessors import accessor_table
-from .native import atropos, llama_cpp, lmdeploy, mlx_lm, ollama, prime_rl, tgi, tinker
+from .native import atropos, llama_cpp, lmdeploy, mlx_lm, ollama, prime_rl, tgi, tinker, together
 from .station import CompatibleStation
 from .traits import Api, Entry, Place, Traits
 
@@ -160,8 +160,9 @@ TOGETHER = Traits(
     name="together",
     vendor="together",
     evidence="source",
-    notes="together 3.1.1: legacy lists with token_ids, in chat too; chat streams give one number a chunk and the id "
-    "in the delta",
+    notes="together 3.1.1, and published chunks: legacy lists with token_ids, in chat too; chunks have one number, the "
+    "id of their token in the delta, the text twice; usage stands on the last chunk. The SDK's completions chunk wants "
+    "a token at the top, which the published ones do not have",
     chat=Api(
         scores="legacy",
         stream_scores="float",
@@ -171,9 +172,11 @@ TOGETHER = Traits(
     entry=Entry(("token", "logprob", "token_id", "top_logprobs")),
     counted=True,
     completions_most=20,
+    reasoning="reasoning",
     finish_reasons={"eos": "eos"},
     error=errors.openai_error,
     owner="together",
+    native=("together",),
 )
 
 MISTRAL = Traits(
@@ -307,6 +310,7 @@ _MODULES = {
     "prime_rl": prime_rl,
     "tgi": tgi,
     "tinker": tinker,
+    "together": together,
 }
 
 
