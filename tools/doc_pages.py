@@ -312,6 +312,23 @@ def wrong_client() -> str:
     return "\n".join(lines) + "\n"
 
 
+# --------------------------------------------------------------------- limits
+
+
+def limits() -> str:
+    """What the fake takes, and what happens beyond it."""
+    from limit_rows import sections
+
+    blocks = [
+        "Nothing here makes the fake hang or fall: beyond each limit there is an answer or an error that says so. All "
+        "but a few are held by a test that fails when the guard is taken out."
+    ]
+    for heading, rows in sections():
+        body = table(("what", "limit", "beyond it"), ((row.what, row.number, row.beyond) for row in rows))
+        blocks += [f"## {heading}", body]
+    return page("Limits", *blocks)
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "layouts": layouts,
@@ -320,6 +337,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "scenario": scenario,
     "pytest": pytest_page,
     "admin": admin,
+    "limits": limits,
 }
 
 
