@@ -25,6 +25,9 @@ COUNT = -1000
 ROOMY_TOKENS = 4096
 """Answers as long as this have no plan, so a limit or a context with more room than this is as good as none."""
 
+MAX_JOINED = 512 * 1024
+"""Bytes from which on frames are not joined any more: a copy of megabytes costs more than the writes that it saves."""
+
 
 @dataclass(frozen=True, slots=True)
 class PromptWords:
@@ -156,12 +159,15 @@ def _cut(render: Callable[[Marks], Wire], marks: Marks) -> Plan | None:
 
 
 def coalesced(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """Frames that are due together, as one."""
+    """Frames that are due together, as one; in pieces of some ``MAX_JOINED`` bytes where they are many."""
     out: list[Frame] = []
     group: list[bytes] = []
+    size = 0
     for number, frame in enumerate(frames):
         group.append(frame.data)
-        if number + 1 == len(frames) or frames[number + 1].due_ms != frame.due_ms:
+        size += len(frame.data)
+        if size >= MAX_JOINED or number + 1 == len(frames) or frames[number + 1].due_ms != frame.due_ms:
             out.append(Frame(b"".join(group) if len(group) > 1 else frame.data, frame.due_ms))
             group = []
+            size = 0
     return tuple(out)

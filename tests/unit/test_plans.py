@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakellm.layouts.base import Served
 from fakellm.message import Frame, Wire
-from fakellm.plan import ROOMY_TOKENS, Plan, make_plan
+from fakellm.plan import MAX_JOINED, ROOMY_TOKENS, Plan, coalesced, make_plan
 from fakellm.plans import Planned, Plans
 
 SERVED = Served("chat", 1, 2, ("stop",), None)
@@ -65,3 +65,11 @@ def test_the_oldest_make_room() -> None:
     assert plans.find(0, "") is None
     assert plans.find("large", "") is not None
     assert 3 == len(plans)
+
+
+def test_frames_that_are_due_together_are_joined_up_to_a_size() -> None:
+    small = tuple(Frame(b"x", due) for due in (0.0, 0.0, 5.0))
+    large = tuple(Frame(b"x" * (MAX_JOINED // 2)) for _ in range(5))
+
+    assert (Frame(b"xx"), Frame(b"x", 5.0)) == coalesced(small)
+    assert [MAX_JOINED, MAX_JOINED, MAX_JOINED // 2] == [len(frame.data) for frame in coalesced(large)]

@@ -20,7 +20,7 @@ from ..ask import Request
 from ..fake import Fake
 from ..journal import Exchange
 from ..message import Frame, Wire
-from ..plan import coalesced
+from ..plan import MAX_JOINED, coalesced
 from .app import busy_wire
 from .heads import Head, answer_lines, bodiless, may_become_plain, raw_lines, read_head
 from .pace import Pump, due_ms_of, may_be_aborted
@@ -225,7 +225,8 @@ class Direct(asyncio.Protocol):
                 pieces.append(b"%x\r\n%b\r\n" % (len(frame.data), frame.data) if chunked else frame.data)
         if ready == len(frames):
             pieces.append(tail)
-        pieces = [b"".join(pieces[:2]), *pieces[2:]] if apart else [b"".join(pieces)]
+        single = not apart and self._sent <= MAX_JOINED
+        pieces = [b"".join(pieces)] if single else [b"".join(pieces[:2]), *pieces[2:]]
         if ready == len(frames):
             self._deliver(pieces, self._sent)
             return
