@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from conftest import requires_tool
+
 PATIENCE_SECONDS = 20.0
 ORDERED = """
 replies:
@@ -119,21 +121,66 @@ def test_without_state_replicas_answer_alike(tmp_path: Path) -> None:
     assert answers[0] == answers[1]
 
 
-@pytest.mark.tool("nginx")
-def test_behind_nginx_streams_and_answers_pass(tool: str, tmp_path: Path) -> None:
+@contextmanager
+def balanced(nginx: str, folder: Path, *urls: str) -> Iterator[str]:
+    """nginx before these servers, taking turns; gives its URL."""
     port = free_port()
-    with replica(tmp_path) as first, replica(tmp_path) as second:
-        upstreams = " ".join(f"server {url.removeprefix('http://')};" for url in (first, second))
-        config = tmp_path / "nginx.conf"
-        config.write_text(
-            f"daemon off; pid {tmp_path}/nginx.pid; error_log stderr; events {{}}\n"
-            f"http {{ access_log off; client_body_temp_path {tmp_path}/body; proxy_temp_path {tmp_path}/proxy;\n"
-            f"fastcgi_temp_path {tmp_path}/f; uwsgi_temp_path {tmp_path}/u; scgi_temp_path {tmp_path}/s;\n"
-            f"upstream fakes {{ {upstreams} }}\n"
-            f"server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://fakes; proxy_buffering off; }} }} }}\n"
-        )
-        with running(tool, "-c", str(config), "-p", str(tmp_path)):
-            until(lambda: accepts(port), "nginx did not start")
-            answers = [ask(f"http://127.0.0.1:{port}", "anything else") for _ in range(4)]
+    upstreams = " ".join(f"server {url.removeprefix('http://')};" for url in urls)
+    config = folder / "nginx.conf"
+    config.write_text(
+        f"daemon off; pid {folder}/nginx.pid; error_log stderr; events {{}}\n"
+        f"http {{ access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;\n"
+        f"fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;\n"
+        f"upstream fakes {{ {upstreams} }}\n"
+        f"server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://fakes; proxy_buffering off; }} }} }}\n"
+    )
+    with running(nginx, "-c", str(config), "-p", str(folder)):
+        until(lambda: accepts(port), "nginx did not start")
+        yield f"http://127.0.0.1:{port}"
+
+
+def exchanges(url: str) -> int:
+    """How many this replica has answered itself."""
+    with urllib.request.urlopen(url + "/_fakellm/health", timeout=10) as answer:
+        return int(json.loads(answer.read())["exchanges"])
+
+
+@pytest.mark.tool("nginx")
+def test_behind_nginx_answers_pass_whichever_replica_gives_them(tool: str, tmp_path: Path) -> None:
+    with replica(tmp_path) as first, replica(tmp_path) as second, balanced(tool, tmp_path, first, second) as url:
+        answers = [ask(url, "anything else") for _ in range(4)]
+        shares = exchanges(first), exchanges(second)
 
     assert {"the rest"} == {said(answer) for answer in answers}
+    assert (2, 2) == shares
+
+
+@pytest.mark.tool("nginx")
+def test_behind_nginx_a_stream_comes_token_by_token(tool: str, tmp_path: Path) -> None:
+    with replica(tmp_path) as only, balanced(tool, tmp_path, only) as url:
+        body = json.dumps({"model": "tiny", "stream": True, "messages": [{"role": "user", "content": "x"}]}).encode()
+        request = urllib.request.Request(url + "/v1/chat/completions", body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            events = [line for line in answer.read().split(b"\n\n") if line]
+
+    assert b"data: [DONE]" == events[-1]
+    assert len(events) > 3
+
+
+@pytest.mark.tool("redis-server")
+def test_one_script_is_played_once_behind_nginx_with_its_state_in_redis(redis: tuple[Any, int], tmp_path: Path) -> None:
+    nginx, state = requires_tool("nginx"), f"redis://127.0.0.1:{redis[1]}/0"
+    with (
+        replica(tmp_path, "--state", state) as first,
+        replica(tmp_path, "--state", state) as second,
+        balanced(nginx, tmp_path, first, second) as url,
+    ):
+        answers = [ask(url) for _ in range(6)]
+        with urllib.request.urlopen(first + "/_fakellm/journal", timeout=10) as answer:
+            rows = json.loads(answer.read())["exchanges"]
+        shares = exchanges(first), exchanges(second)
+
+    assert ["one", "two", "three", "the rest", "the rest", "the rest"] == [said(answer) for answer in answers]
+    assert list(range(1, 7)) == [row["number"] for row in rows]
+    assert 6 == len({answer["id"] for answer in answers})
+    assert (3, 3) == shares
