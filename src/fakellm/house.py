@@ -214,7 +214,7 @@ class House:
 
     def remove(self, name: str) -> bool:
         """Unload a scenario; False when there is none of that name. Raises UsageError for the default one."""
-        if name in (self.fake.default.name, self._first_default.name) and name in self.fake.stages:
+        if name in (self.fake.default.name, self._first_default.name):
             raise UsageError(f"{name!r} answers whatever has no address", hint="a default can be replaced, not removed")
         self._scripts.pop(name, None)
         return self.fake.stages.pop(name, None) is not None
