@@ -6,6 +6,8 @@
 # make selftest  the kill matrix: what each mutant client, gateway and server is caught by
 # make golden-vllm VERSION=0.32.0  capture a real vLLM's answers anew and compare the fake with them; MODEL=folder runs a
 #             real engine. Makes its own environment in .golden/: 4 GB and about 10 minutes the first time, then about 5
+# make golden-sglang VERSION=0.5.23  put made-up requests to a real SGLang front end (a scripted scheduler behind it), the
+#             answers into .golden/golden/, and compare the fake with them; the environment is made as above
 # make docs   the manual as a site in site/, every link checked
 # make lint   ruff and pyright alone        make bench  what answers cost, beside other mock servers
 # make soak   ten minutes of hostile input against everything that reads; SOAK_SECONDS=60 for one
@@ -18,7 +20,7 @@ BIN := $(VENV)/bin
 DEMO := .demo/venv
 PYTEST_ARGS ?= -n auto
 
-.PHONY: test demo lint types unit bench soak audit fidelity matrix lock golden-vllm docs clean
+.PHONY: test demo lint types unit bench soak audit fidelity matrix lock golden-vllm golden-sglang docs clean
 .DEFAULT_GOAL := test
 
 test: lint types unit
@@ -72,10 +74,15 @@ lock: $(VENV)/.installed
 
 gateways:
 	$(MAKE) matrix CLIENT="$(patsubst conformance/gateways/%/gateway.yaml,%,$(wildcard conformance/gateways/*/gateway.yaml))"
+	$(BIN)/pytest tests/integration/test_routers.py
 
 golden-vllm: $(VENV)/.installed
 	@test -n "$(VERSION)" || { PYTHONPATH=tools $(BIN)/python -m golden_vllm --help >&2; exit 1; }
 	PYTHONPATH=tools $(BIN)/python -m golden_vllm $(VERSION) $(if $(MODEL),--model $(MODEL)) $(GOLDEN_ARGS)
+
+golden-sglang: $(VENV)/.installed
+	@test -n "$(VERSION)" || { PYTHONPATH=tools $(BIN)/python -m golden_sglang --help >&2; exit 1; }
+	PYTHONPATH=tools $(BIN)/python -m golden_sglang $(VERSION) $(GOLDEN_ARGS)
 
 $(DEMO)/.installed: pyproject.toml hatch_build.py conformance/adapters/openai-python/requirements.txt
 	@test -n "$(PYTHON)" || { echo "fakellm needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
