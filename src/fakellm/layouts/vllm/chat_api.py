@@ -22,7 +22,7 @@ from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
 from .options import V16
 from .parsing import asked_of, seen_prompt, shows_specials
-from .prompts import chat_prompt
+from .prompts import NO_TEXT, chat_prompt
 from .truncation import truncated
 from .validate import Parsed, Refusal, check_context, engine_checks, read
 
@@ -38,7 +38,7 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
         return prompt
     stream = bool(values.get("stream"))
     asked_for = values.get("max_completion_tokens")
-    if asked_for is None:
+    if asked_for is None or (asked_for == 0 and running.traits.version < V16):
         asked_for = values.get("max_tokens")
     room = check_context("chat", running.traits, running.settings, prompt.token_ids, asked_for, values=values)
     if isinstance(room, Refusal):
@@ -109,7 +109,8 @@ def make_prompt(values: Mapping[str, Any], running: Running) -> Prompt | Renderi
             variables=values.get("chat_template_kwargs"),
         )
     except TokenizerError as problem:
-        text = f"{problem.message} None" if running.traits.cause_shown else problem.message
+        cause = "None" if problem.message == NO_TEXT else problem.message  # the template's errors are raised anew
+        text = f"{problem.message} {cause}" if running.traits.cause_shown else problem.message
         return json_answer(error_value(text, "BadRequestError", None, 400), status=400)
     return truncated(prompt, values, running.traits, running.settings)
 

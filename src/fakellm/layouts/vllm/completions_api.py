@@ -10,7 +10,7 @@ from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
 from ...message import Rendering
-from ...told import Score, Told
+from ...told import Score, Told, Usage
 from ..base import Context
 from . import completions
 from .api import Api, Running
@@ -19,10 +19,10 @@ from .chat_api import as_ids
 from .failures import stream_failure
 from .frames import answer_facts
 from .hear import asked, refused, sampling, stream_wants
-from .options import V24
+from .options import V16, V24
 from .prompts import encoded
 from .truncation import truncated
-from .validate import Refusal, check_context, engine_checks, read
+from .validate import Parsed, Refusal, check_context, engine_checks, read
 from .validate.flaws import Crash
 from .validate.spelling import spell_handler_crash
 
@@ -36,6 +36,8 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
         return refused(parsed, "completions", False)
     values = parsed.values
     stream = bool(values.get("stream"))
+    if values.get("truncate_prompt_tokens") == 0 and running.traits.version < V16 and not stream:
+        return _nothing(request, parsed, running, context)
     prompts = make_prompts(values, running)
     limit = values.get("max_tokens")
     limit = DEFAULT_MAX_TOKENS if limit is None else limit
@@ -77,6 +79,15 @@ def hear(request: Request, running: Running, context: Context) -> Ask | Renderin
             "shown_top": None,
         },
     )
+
+
+def _nothing(request: Request, parsed: Parsed, running: Running, context: Context) -> Rendering:
+    """Up to 0.12 a prompt that is truncated to nothing is no prompt, and its answer has no choices."""
+    values = parsed.values
+    ask = asked(
+        "completions", request, parsed.body, values, (), sampling(values, 0), _wants(values, running), options={}
+    )
+    return completions.render(Told((), (), Usage(0, 0)), ask, answer_facts("cmpl-", ask, running, context))
 
 
 def make_prompts(values: Mapping[str, Any], running: Running) -> tuple[Prompt, ...]:

@@ -6,6 +6,7 @@ from ...ask import Ask
 from ..base import Context
 from .api import Running
 from .frame import AnswerFacts
+from .options import V12
 
 
 def random_id(context: Context, running: Running) -> str:
@@ -17,7 +18,8 @@ def random_id(context: Context, running: Running) -> str:
 def answer_facts(prefix: str, ask: Ask, running: Running, context: Context) -> AnswerFacts:
     """Everything about an answer that does not come from the engine."""
     settings = running.settings
-    chosen = random_id(context, running) if ask.request_id is None else ask.request_id
+    unchosen = ask.request_id is None or (not ask.request_id and running.traits.version < V12)
+    chosen = random_id(context, running) if unchosen else ask.request_id
     made: dict[tuple[int, int], str] = {}
 
     def tool_id(choice: int, call: int, own: bool) -> str:
@@ -30,7 +32,7 @@ def answer_facts(prefix: str, ask: Ask, running: Running, context: Context) -> A
     if settings.enable_request_id_headers:
         headers = (("x-request-id", ask.request.headers.get("x-request-id") or context.hex(32)),)
     return AnswerFacts(
-        id=prefix + chosen,
+        id=f"{prefix}{chosen}",
         created=int(context.now()),
         model=model_name(ask.model, running),
         shape=running.shape,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -25,7 +26,7 @@ from .checks import (
     need_number,
 )
 from .containers import ListOf, MapOf, Maybe, Union
-from .flaws import Objection
+from .flaws import Crash, Objection
 from .kinds import Kind, OneOf, Text, Whole
 from .parts import (
     FLAG,
@@ -242,9 +243,22 @@ def check_embeds(values: Mapping[str, Any], rules: Rules) -> None:
         raise Objection("Echo is unsupported with prompt embeds.", answered=True)
     if values.get("prompt_logprobs") is not None:
         raise Objection("prompt_logprobs is not compatible with prompt embeds.", answered=True)
-    if not rules.settings.enable_prompt_embeds and values["prompt_embeds"] != []:
+    if rules.version < V12:
+        _check_base64(values["prompt_embeds"])
+    if not rules.settings.enable_prompt_embeds and (values["prompt_embeds"] != [] or rules.version == V12):
         text = "You must set `--enable-prompt-embeds` to input `prompt_embeds`."
         raise Objection(text, "prompt_embeds", plain=rules.version < V16)
+
+
+def _check_base64(given: Any) -> None:
+    """0.10.2 reads embeddings before it looks whether it may; raises Objection or Crash."""
+    for text in as_list(given) if isinstance(given, list) else [given]:
+        if text == "":
+            raise Crash("EOFError", "")
+        try:
+            b64decode(str(text), validate=True)
+        except ValueError:
+            raise Objection("Non-base64 digit found", plain=True) from None
 
 
 def check_some_prompt(values: Mapping[str, Any], rules: Rules) -> None:

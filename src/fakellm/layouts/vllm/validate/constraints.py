@@ -36,7 +36,7 @@ def check_constraints(values: Mapping[str, Any], rules: Rules) -> None:
         )
     if "\x00" in (given.get("regex") or "") and rules.version >= V28:
         raise Objection("structured_outputs.regex must not contain a NUL character ('\\x00')")
-    for schema in (given.get("json"), _format_schema(values)):
+    for schema in (given.get("json"), values.get("guided_json") or None, _format_schema(values)):
         _check_schema(schema, rules)
     if as_object(values.get("response_format")).get("structures") == [] and rules.version < V24:
         raise Objection("No structural tags found in the grammar spec.", plain=True)
@@ -67,6 +67,8 @@ def _check_schema(schema: Any, rules: Rules) -> None:
             schema = json.loads(schema)
         except ValueError as bad:
             raise _bad_json(schema, str(bad), rules) from None
+    if rules.version < V12 and schema is not None and not isinstance(schema, dict):
+        raise Objection("Expecting object schema to apply options", plain=True)
     unknown = _unknown_type(schema)
     if unknown is not None:
         raise Objection(f"Grammar error: Invalid type: {unknown}", plain=rules.version < V28)

@@ -13,9 +13,9 @@ from ..launch import Settings
 from ..options import V12, V16, V20, V24
 from ..traits import Traits
 from .checks import Rules, as_list, as_object
-from .flaws import Objection, Refusal
+from .flaws import Crash, Objection, Refusal
 from .handler import prompt_objection
-from .spelling import spell_for
+from .spelling import spell_for, spell_handler_crash
 
 TOKENS_IN = frozenset({"generate", "tito"})
 """Names of the API that takes ids and sampling parameters."""
@@ -47,6 +47,8 @@ def check_context(
         return room_for(rules, len(prompt_ids), asked, fields)
     except Objection as objection:
         return spell_for(api, objection, traits)
+    except Crash as crash:
+        return spell_handler_crash(crash, traits)
 
 
 def _tokens_in_room(rules: Rules, length: int, asked: int | None, fields: Mapping[str, Any]) -> int:
@@ -100,7 +102,13 @@ def _check_requested(api: str, rules: Rules, length: int, asked: int | None, fie
             "Please reduce the length of the input messages."
         )
         raise prompt_objection(text, rules)
-    if asked is not None and length + asked > limit:
+    truncated: int | None = fields.get("truncate_prompt_tokens")
+    if truncated is not None and truncated >= 2**63:
+        raise Crash("OverflowError", "int too big to convert")
+    if truncated is not None and truncated > limit:
+        text = f"truncate_prompt_tokens value ({truncated}) is greater than max_model_len ({limit})."
+        raise Objection(f"{text} Please, select a smaller truncation size.", plain=True)
+    if api != "responses" and asked is not None and length + asked > limit:
         text = (
             f"'max_tokens' or 'max_completion_tokens' is too large: {asked}. This model's maximum context length is "
             f"{limit} tokens and your request has {length} input tokens ({asked} > {limit} - {length})."

@@ -93,6 +93,10 @@ def _early(api: str, parsed: Parsed, rules: Rules, vocab_size: int | None) -> No
     form = as_object(as_object(parsed.values.get("text")).get("format"))
     if api == "responses" and form.get("type") == "json_object" and rules.version < V20:
         raise Crash("NotImplementedError", "json_object is not supported")
+    if rules.version < V16 and api != "batch" and parsed.values.get("logits_processors"):
+        text = "The `logits_processors` argument is not supported by this server. See --logits-processor-pattern engine"
+        word = "argugment" if rules.version < V12 else "argument"
+        raise Objection(f"{text} {word} for more information.", plain=True)
     handed: Any = as_object(parsed.values.get("kv_transfer_params")).get("prompt_token_ids")
     if api != "chat" or rules.version < V32 or not handed or parsed.values.get("echo"):
         return

@@ -267,6 +267,10 @@ class Member:
     def check(self, value: Any, path: Path, flaws: Flaws) -> Any:
         if isinstance(value, int | float) and value in self.values:
             return int(value)
+        if isinstance(value, int) and not -_I64 <= value < _I64:
+            message = "Unable to parse input string as an integer, exceeded maximum size"
+            flaws.append(Flaw("int_parsing_size", path, message, value))
+            return value
         words = [str(one) for one in self.values]
         expected = f"{', '.join(words[:-1])} or {words[-1]}"
         flaws.append(Flaw("enum", path, f"Input should be {expected}", value, {"expected": expected}))

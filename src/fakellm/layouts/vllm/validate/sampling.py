@@ -154,7 +154,7 @@ def _check_counts(params: Params, rules: Rules) -> None:
         raise Objection(text, plain=plain)
     best_of = params.values.get("best_of")
     if best_of is not None and rules.version < V12:
-        if best_of < 1:
+        if not best_of:
             raise Objection(f"best_of must be at least 1, got {best_of}", plain=True)
         if best_of < n:
             text = f"best_of must be greater than or equal to n, got n={n} and best_of={best_of}."
