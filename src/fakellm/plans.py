@@ -1,8 +1,9 @@
 """The plans that a stage keeps: found by what an answer depends on, bounded in number and bytes.
 
-An answer shorter than ``ROOMY_TOKENS`` has a key that leaves out limits with more room than that. A long answer might
-be cut by them, so its plan is kept under an exact key (this limit, this length of the prompt), and only when it is
-asked for a second time: making a plan costs as much as the answer. Knows nothing of requests and stations.
+A plan is made when its answer is asked for a second time: it costs more than the answer, and many answers (a seed of
+its own in every request) are asked for once. An answer shorter than ``ROOMY_TOKENS`` has a key that leaves out limits
+with more room than that. A long answer might be cut by them, so its plan is kept under an exact key (this limit, this
+length of the prompt). Knows nothing of requests and stations.
 """
 
 from __future__ import annotations
@@ -53,23 +54,23 @@ class Plans:
         """The plan of this answer, if there is one."""
         found = self._kept.get(key)
         if found is _Mark.LONG:
-            found = self._kept.get((key, exact))
-        return found if isinstance(found, Planned) else None
+            key = (key, exact)
+            found = self._kept.get(key)
+        if not isinstance(found, Planned):
+            return None
+        self._kept.move_to_end(key)
+        return found
 
     def wanted(self, key: Hashable, exact: Hashable, tokens: int) -> Hashable | None:
         """Under which key to keep a plan of the answer that was just played (its longest choice has so many tokens);
         None = it is not worth one (yet)."""
-        found = self._kept.get(key)
-        if found is None and tokens < ROOMY_TOKENS:
-            return key
-        if found is None:
+        if tokens >= ROOMY_TOKENS:
             self._put(key, _Mark.LONG)
-        elif found is not _Mark.LONG:
-            return None
-        seen = self._kept.get((key, exact))
-        if seen is None:
-            self._put((key, exact), _Mark.ONCE)
-        return (key, exact) if seen is _Mark.ONCE else None
+            key = (key, exact)
+        found = self._kept.get(key)
+        if found is None:
+            self._put(key, _Mark.ONCE)
+        return key if found is _Mark.ONCE else None
 
     def keep(self, key: Hashable, plan: Plan | None, served: Served) -> Planned | None:
         """Keep it, unless it is none or too large for all the others; then it is not made again."""
@@ -85,8 +86,8 @@ class Plans:
         self._bytes = 0
 
     def _put(self, key: Hashable, value: Planned | _Mark) -> None:
+        self._bytes += _size(value) - _size(self._kept.pop(key, _Mark.NEVER))
         self._kept[key] = value
-        self._bytes += _size(value)
         while len(self._kept) > self._max_plans or self._bytes > self._max_bytes:
             self._bytes -= _size(self._kept.popitem(last=False)[1])
 

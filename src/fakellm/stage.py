@@ -223,7 +223,8 @@ class Stage:
             reply = replace(reply, faults=(*reply.faults, *by_hand))
         planned = self._planned(heard, reply, context)
         if isinstance(planned, Played):
-            behind = self._behind(heard, reply, context, planned)
+            once = reply.key is None or planned.distortion.calls
+            behind = self._behind(heard, reply, context, planned if once else None)
             return self._engine_answer(self._send(planned, context), behind, heard, context, served_of(planned))
         behind = self._behind(heard, reply, context)
         prompt = PromptWords.of(heard.prompts[0].token_ids)

@@ -16,13 +16,14 @@ def plan(size: int = 10) -> Plan:
     return made
 
 
-def test_a_short_answer_is_kept_at_once_whatever_its_limits() -> None:
+def test_a_short_answer_is_kept_the_second_time_whatever_its_limits() -> None:
     plans = Plans()
 
-    assert "key" == plans.wanted("key", "limit 10", 50)
+    assert plans.wanted("key", "limit 10", 50) is None
+    assert "key" == plans.wanted("key", "limit 20", 50)
     planned = plans.keep("key", plan(), SERVED)
 
-    assert planned is plans.find("key", "limit 20")
+    assert planned is plans.find("key", "limit 30")
     assert isinstance(planned, Planned)
 
 
@@ -60,9 +61,11 @@ def test_the_oldest_make_room() -> None:
 
     for number in range(5):
         plans.keep(number, plan(), SERVED)
+        plans.find(0, "")
     plans.keep("large", plan(740), SERVED)
 
-    assert plans.find(0, "") is None
+    assert plans.find(1, "") is None
+    assert plans.find(0, "") is not None
     assert plans.find("large", "") is not None
     assert 3 == len(plans)
 
