@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import FakellmError
+from ..journal import Exchange
 from .case import Case
-from .drivers.base import Driver
+from .drivers.base import Driver, Reply
 from .finding import Finding
 from .host import Host
 from .judging import Run, error_finding, judge_case
@@ -22,6 +23,9 @@ from .observation import Ending, Kind, Mode, Observation
 from .observe import Heard, heard, situation
 from .protocol import RunModel, RunnerError
 from .request import Body
+
+GIVEN_UP_MS = 600
+"""A client that has not called within this time is not asked again."""
 
 
 async def run_client_cases(run: Run, host: Host, driver: Driver, cases: Sequence[Case]) -> None:
@@ -95,10 +99,23 @@ async def _run_turn(
         }
     )
     began = time.time()
-    reply = await driver.run(errand)
-    exchanges = await host.settled(token, seen)
+    reply, exchanges = await _sent(run, host, driver, errand, token, seen)
     what = heard(exchanges, case.api, began, host.tokenizer.piece)
     return observe(run, case, body, what, reply.ending, turn, before), reply.stderr
+
+
+async def _sent(
+    run: Run, host: Host, driver: Driver, errand: RunModel, token: str, seen: int
+) -> tuple[Reply, Sequence[Exchange]]:
+    """The reply to an errand and what reached the fake. A call that was given up before anything did says nothing about
+    its client but that the machine is busy: it is made again with twice the time."""
+    reply = await driver.run(errand)
+    exchanges = await host.settled(token, seen)
+    if exchanges or errand.cancel_after_ms is None or errand.cancel_after_ms > GIVEN_UP_MS:
+        return reply, exchanges
+    run.seq += 1
+    later = errand.model_copy(update={"seq": run.seq, "cancel_after_ms": errand.cancel_after_ms * 2})
+    return await _sent(run, host, driver, later, token, seen)
 
 
 def observe(

@@ -12,7 +12,15 @@ from fakellm.conform.report import jsonl
 from fakellm.conform.session import Options, Result, report_again
 from fakellm.conform.verdict import Exit, Word
 from fakellm.errors import UsageError
-from support.clients import AlwaysRefuses, AlwaysSkips, Crashes, NeverCalls, Nonsense, ShiftsScores
+from support.clients import (
+    AlwaysRefuses,
+    AlwaysSkips,
+    Crashes,
+    GivesUpBeforeItCalls,
+    NeverCalls,
+    Nonsense,
+    ShiftsScores,
+)
 
 SMOKE = Options(smoke=True, layouts=("vllm-0.32.0",), only=("smoke/**api=chat**",))
 REFERENCE = "fakellm.conform.mutants.reference:Reference"
@@ -71,6 +79,13 @@ async def test_a_filtered_run_is_partial_because_musts_stay_untested() -> None:
     result = await run(REFERENCE, Options(layouts=("vllm-0.32.0",), only=("smoke/**api=chat**",)))
 
     assert (Word.PARTIAL, Exit.RED) == (result.footer.word, result.footer.exit_code)
+
+
+async def test_a_call_that_was_given_up_before_it_was_made_gets_more_time() -> None:
+    options = Options(layouts=("vllm-0.32.0",), only=("cancel/stream[api=chat**",))
+
+    assert "call.made" not in failing(await run(GivesUpBeforeItCalls, options))
+    assert "call.made" in failing(await run(NeverCalls, options))
 
 
 async def test_nothing_selected_is_red() -> None:
