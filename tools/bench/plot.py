@@ -55,7 +55,7 @@ def lines(title: str, x_name: str, y_name: str, series: Sequence[Line], *, log_x
     """Lines over a shared scale; y begins at zero."""
     left, top, width, height = 70, 50, WIDTH - 240, 240
     xs = [x for line in series for x, _ in line.points]
-    high = max((y for line in series for _, y in line.points), default=1.0) * 1.08 or 1.0
+    high = _round_above(max((y for line in series for _, y in line.points), default=1.0))
     scale: Callable[[float], float] = math.log10 if log_x else float
     low, far = scale(min(xs)), scale(max(xs))
 
@@ -100,6 +100,18 @@ def _svg(title: str, height: int, parts: Sequence[str]) -> str:
     box = f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {box}>'
     return "\n".join([head, STYLE, *parts, "</svg>", ""])
+
+
+def _round_above(value: float) -> float:
+    """The next number whose quarters read well.
+
+    >>> _round_above(52.9), _round_above(4237.0), _round_above(0.0)
+    (60.0, 6000.0, 1.0)
+    """
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if step * power >= value)
 
 
 def _number(value: float) -> str:
