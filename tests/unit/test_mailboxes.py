@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from fakellm.layouts.base import Which
+from fakellm.state.by_workers import WorkerState
 from fakellm.state.mailboxes import MOST_IDS, Mailboxes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers need a system that can fork")
@@ -90,3 +91,20 @@ def test_who_is_no_worker_tells_nobody(boxes: Mailboxes) -> None:
     for inbox, _ in boxes._pairs:  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(BlockingIOError):
             inbox.recv(1)
+
+
+async def test_a_worker_that_comes_anew_has_nothing_in_hand() -> None:
+    """Whoever was there before it may have died in the middle of answers."""
+    state = WorkerState()
+    state.mailboxes.open(2)
+    others = state.elsewhere("chat")
+    state.mailboxes.own = 1
+    others.have(3)
+
+    state.mailboxes.own = 0
+    assert 3 == others.requests()
+    state.begin(1, asyncio.get_running_loop(), lambda scenario, which: None)
+    state.mailboxes.own = 0
+
+    assert 0 == others.requests()
+    state.mailboxes.close()

@@ -169,7 +169,7 @@ class _Supervisor:
         app = forwarding_app(house, self._bound, admin_url if forwards else None)
 
         async def main() -> None:
-            self._state.mailboxes.take(number, asyncio.get_running_loop(), house.abort_here)
+            self._state.begin(number, asyncio.get_running_loop(), house.abort_here)
             own = replace(self._bound, admin_token=self._token, admin_port=None)
             async with (
                 serving(house, own, accepting=self._listener, app=app),

@@ -7,6 +7,7 @@ that one worker hears is told to the others (``mailboxes``).
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from ..armed import SLOTS
 from ..layouts.base import Which
 from ..scenario.match import Counters
 from ..scenario.model import Scenario
-from .mailboxes import Mailboxes
+from .mailboxes import Hear, Mailboxes
 
 
 class SharedCounters:
@@ -75,6 +76,7 @@ class WorkerState:
     def __init__(self) -> None:
         self.salt = ""
         self.mailboxes = Mailboxes()
+        self._others: list[OtherWorkers] = []
         self._counters: list[SharedCounters] = []
 
     def counters(self, scenario: Scenario) -> Counters:
@@ -95,7 +97,15 @@ class WorkerState:
         return None
 
     def elsewhere(self, scenario: str) -> OtherWorkers:
-        return OtherWorkers(scenario, self.mailboxes)
+        others = OtherWorkers(scenario, self.mailboxes)
+        self._others.append(others)
+        return others
+
+    def begin(self, number: int, loop: asyncio.AbstractEventLoop, hear: Hear) -> None:
+        """This process is worker ``number`` from now on, perhaps in place of one that died in the middle of answers."""
+        self.mailboxes.take(number, loop, hear)
+        for others in self._others:
+            others.have(0)
 
     def reset(self) -> None:
         for counters in self._counters:
