@@ -3,6 +3,7 @@ red without it (``support.guards``)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from conftest import requires_tool
 from support.guards import GUARDS, Arena, Guard, little_patience
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="probes limit processes and kill them as Unix does")
 NAMES = [guard.name for guard in GUARDS]
 PROBES = {guard.probe.__name__: guard for guard in GUARDS}
 

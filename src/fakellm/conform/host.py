@@ -71,7 +71,9 @@ class Host:
         from ..server.app import make_app
 
         app = make_app(self.fake)
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, handler_cancellation=True)
+        self._runner = web.AppRunner(
+            app, access_log=None, handle_signals=False, handler_cancellation=True, auto_decompress=False
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._bind, self._port)
         try:

@@ -74,7 +74,12 @@ class Site:
         from aiohttp import web
 
         self._runner = web.AppRunner(
-            app, access_log=None, handle_signals=False, handler_cancellation=True, shutdown_timeout=0.1
+            app,
+            access_log=None,
+            handle_signals=False,
+            handler_cancellation=True,
+            shutdown_timeout=0.1,
+            auto_decompress=False,
         )
         await self._runner.setup()
         try:
