@@ -52,7 +52,9 @@ def check_context(
 
 
 def _tokens_in_room(rules: Rules, length: int, asked: int | None, fields: Mapping[str, Any]) -> int:
-    """Ids in: nothing is refused here (but no ids in 0.20.2); the engine stops at the end of the context."""
+    """Ids in: nothing is refused here (but no ids, in 0.16 and 0.20.2); the engine stops at the end of the context."""
+    if not length and rules.version == V16:
+        raise Crash("ValueError", "You must pass at least one prompt")
     if not length and rules.version == V20:
         raise Objection("You must pass at least one prompt", plain=True)
     if asked is None and rules.version >= V24:

@@ -93,7 +93,7 @@ def _early(api: str, parsed: Parsed, rules: Rules, vocab_size: int | None) -> No
     form = as_object(as_object(parsed.values.get("text")).get("format"))
     if api == "responses" and form.get("type") == "json_object" and rules.version < V20:
         raise Crash("NotImplementedError", "json_object is not supported")
-    if rules.version < V16 and api != "batch" and parsed.values.get("logits_processors"):
+    if rules.version < V20 and parsed.values.get("logits_processors"):
         text = "The `logits_processors` argument is not supported by this server. See --logits-processor-pattern engine"
         word = "argugment" if rules.version < V12 else "argument"
         raise Objection(f"{text} {word} for more information.", plain=True)
@@ -229,4 +229,5 @@ def _check_prompt(prompt_ids: Sequence[int], rules: Rules, vocab_size: int | Non
         )
         raise Objection(text, plain=plain)
     if outside:
-        raise Objection(f"Token id {outside[0]} is out of vocabulary", plain=plain)
+        first = outside[-1] if rules.version < V20 else outside[0]
+        raise Objection(f"Token id {first} is out of vocabulary", plain=plain)

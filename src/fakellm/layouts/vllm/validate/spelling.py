@@ -158,12 +158,15 @@ def internal_error(message: str) -> dict[str, Any]:
     return {"type": "error", "error": {"type": "internal_error", "message": message}}
 
 
+TOKENS_IN_APIS = frozenset({"generate", "tito"})
 ANTHROPIC_APIS = frozenset({"messages", "count_tokens"})
 
 
 def spell_for(api: str, objection: Objection, traits: Traits, *, late: bool = False) -> Refusal:
     """The answer to a failed check of the handler, in the shape of its API."""
     refusal = spell_objection(objection, traits, late=late)
+    if api in TOKENS_IN_APIS and traits.handler_crash == "returned" and not objection.answered:
+        refusal.body["error"]["param"] = None  # 0.16 makes an error of the exception's text alone
     if api not in ANTHROPIC_APIS:
         return refusal
     if traits.messages_crash and not objection.answered:
