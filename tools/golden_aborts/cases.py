@@ -106,10 +106,12 @@ def cases(vendor: str, version: tuple[int, ...]) -> Iterator[Case]:
             if vendor == "vllm":
                 for name, path, body, engine_id in VLLM:
                     asked = {"model": "tiny", **body, "stream": stream}
+                    headers = {"x-request-id": "{id}"}
+                    if version < BY_IDS:
+                        yield Case(f"{name}-{mode}", path, asked, headers, "/pause", {}, queued, "/resume")
+                        continue
                     order = {"request_ids": [engine_id]}
-                    yield Case(
-                        f"{name}-{mode}", path, asked, {"x-request-id": "{id}"}, "/abort_requests", order, queued
-                    )
+                    yield Case(f"{name}-{mode}", path, asked, headers, "/abort_requests", order, queued)
                 continue
             for name, path, body in SGLANG:
                 if name == "responses" and stream and version < OWN_EVENTS:
