@@ -37,7 +37,7 @@ def _whole(told: Told, frame: Frame) -> Rendering:
     }
     for choice in told.choices:
         body["choices"].append(_choice(told, choice, frame, body))
-    return json_answer(body)
+    return json_answer(frame.traits.laid_out(body, "chat", stream=False))
 
 
 def _choice(told: Told, choice: ToldChoice, frame: Frame, root: dict[str, Any]) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _beside(choice: ToldChoice, delta: Delta, frame: Frame, body: Body) -> None:
 
 def _tidied(body: dict[str, Any], row: dict[str, Any], frame: Frame) -> dict[str, Any]:
     body["choices"] = [without_nulls(row, frame.traits)]
-    return body
+    return frame.traits.laid_out(body, "chat", stream=True)
 
 
 def _envelope(choices: list[dict[str, Any]], frame: Frame) -> dict[str, Any]:

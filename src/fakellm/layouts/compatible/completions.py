@@ -29,7 +29,8 @@ def _whole(told: Told, frame: Frame) -> Rendering:
     body = _envelope([], frame)
     for choice in told.choices:
         body["choices"].append(_choice(told, choice, frame, body))
-    return json_answer({**body, "usage": usage_value(told, frame.traits)})
+    whole = {**body, "usage": usage_value(told, frame.traits)}
+    return json_answer(frame.traits.laid_out(whole, "completions", stream=False))
 
 
 def _echoed(told: Told, choice: ToldChoice, frame: Frame) -> tuple[str, list[Score | None]]:
@@ -106,6 +107,7 @@ def _chunk(told: Told, choice: ToldChoice, delta: Delta, frame: Frame, offset: i
     if wants.usage and not frame.traits.sparse:
         body["usage"] = None
     kind = "delta" if delta.end is None else "finish"
+    body = frame.traits.laid_out(body, "completions", stream=True)
     return Message(kind, body, choice.index, delta.span, delta.due_ms)
 
 

@@ -32,8 +32,14 @@ def openai_error(status: int, message: str, kind: str, param: str | None, code: 
 
 
 def flat_error(status: int, message: str, kind: str, param: str | None, code: str | None) -> Any:
-    """Flat, with a number for a code, as vLLM had it once: TensorRT-LLM, LMDeploy."""
+    """Flat, with a number for a code, as vLLM had it once: TensorRT-LLM."""
     return {"object": "error", "message": message, "type": kind, "param": param, "code": status}
+
+
+def lmdeploy_error(status: int, message: str, kind: str, param: str | None, code: str | None) -> Any:
+    """LMDeploy's: flat, its type by the status."""
+    kinds = {401: "authentication_error", 404: "not_found_error", 500: "server_error", 503: "server_error"}
+    return {"message": message, "type": kinds.get(status, kind), "code": status, "param": param, "object": "error"}
 
 
 def llama_error(status: int, message: str, kind: str, param: str | None, code: str | None) -> Any:

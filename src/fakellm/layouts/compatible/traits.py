@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from .templates import Template, filled
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 Where = Literal["root", "choice", "message", "fields"]
@@ -73,6 +75,7 @@ class Traits:
     ``reasoning``: the member for reasoning text, None = never shown. ``content_only``: only tokens of the visible text
     have scores. ``reasoning_scores``: those of reasoning stand in a list of their own. ``sparse``: members without a
     value are left out of chunks. ``role_first``: a chunk for the role alone. ``native``: modules of its own APIs.
+    ``templates``: the order of members, by API (``chat``, ``chat-stream``); whole answers have all of them.
     """
 
     name: str
@@ -105,3 +108,9 @@ class Traits:
     error: ErrorShape
     owner: str = ""
     native: tuple[str, ...] = ()
+    templates: Mapping[str, Template] = field(default_factory=lambda: NOTHING)
+
+    def laid_out(self, body: dict[str, Any], api: str, *, stream: bool) -> dict[str, Any]:
+        """The body with its members as this server orders them."""
+        template = self.templates.get(f"{api}-stream" if stream else api)
+        return body if template is None else filled(body, template, sparse=stream)

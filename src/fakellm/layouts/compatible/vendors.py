@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..base import AccessorTable, Launch, Layout
-from . import errors
+from . import errors, templates
 from .accessors import accessor_table
 from .native import atropos, llama_cpp, lmdeploy, mlx_lm, ollama, prime_rl, tgi, tinker, together
 from .station import CompatibleStation
@@ -55,9 +55,10 @@ LMDEPLOY = Traits(
     alternatives="without-sampled",
     fragments="vocabulary",
     sparse=True,
-    error=errors.flat_error,
+    error=errors.lmdeploy_error,
     owner="lmdeploy",
     native=("lmdeploy",),
+    templates=templates.LMDEPLOY,
 )
 
 LLAMA_CPP = Traits(

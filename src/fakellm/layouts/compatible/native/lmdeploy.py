@@ -78,11 +78,17 @@ def _value(
         "completion_tokens": so_far,
         "finish_reason": None if reason is None else {"type": reason},
     }
+    told_scores = told_top = None
     if scores is not None:
-        meta["output_token_logprobs"] = [_pair(score) for score in scores]
-        meta["output_top_logprobs"] = [
-            None if score is None else [_pair(one) for one in score.top or ()] for score in scores
-        ]
+        told_scores = [_pair(score) for score in scores]
+        told_top = [None if score is None else [_pair(one) for one in score.top or ()] for score in scores]
+    meta |= {
+        "output_token_logprobs": told_scores,
+        "input_token_logprobs": None,
+        "output_top_logprobs": told_top,
+        "input_top_logprobs": None,
+        "routed_experts": None,
+    }
     return {"text": text, "output_ids": None if ids is None else list(ids), "meta_info": meta}
 
 
