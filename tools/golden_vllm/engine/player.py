@@ -91,8 +91,13 @@ class Player:
     async def is_sleeping_async(self) -> bool:
         return self._sleeping
 
-    async def pause_scheduler_async(self, *_: Any, **__: Any) -> None:
+    async def pause_scheduler_async(self, mode: str = "keep", **_: Any) -> None:
+        """From 0.20 on the engine itself ends what it has in hand, by an output without tokens for each."""
         self._paused = True
+        for request_id, task in [*self._tasks.items()] if mode == "abort" else ():
+            if not task.done():
+                await self.abort_requests_async([request_id])
+                await self.put(engine.EngineCoreOutput(request_id, [], finish_reason=engine.FinishReason.ABORT))
 
     async def resume_scheduler_async(self, *_: Any, **__: Any) -> None:
         self._paused = False
