@@ -1,6 +1,7 @@
-"""Requests made up to look where the fake could part from vLLM, as real servers answered them: nothing differs.
+"""Made-up requests, asked where the fake could part from a real server, as real servers answered: nothing differs.
 
-``make golden-vllm VERSION=... GOLDEN_ARGS=--probes`` captures them (tools/golden_vllm/probes).
+``make golden-vllm VERSION=... GOLDEN_ARGS=--probes`` and ``make golden-sglang VERSION=...`` capture them
+(tools/golden_vllm/probes, tools/golden_sglang/probes).
 """
 
 from pathlib import Path
@@ -10,21 +11,22 @@ import pytest
 from fakellm.fidelity.compare import DIFFERS
 from fakellm.fidelity.run import Report, run
 
-PACKED = Path(__file__).with_name("probes.tar.xz")
+PACKED = {"probes.tar.xz": 16471, "probes_sglang.tar.xz": 11921}
 
 
-@pytest.fixture(scope="module")
-def report() -> Report:
-    return run([PACKED])
+@pytest.fixture(scope="module", params=list(PACKED))
+def report(request: pytest.FixtureRequest) -> tuple[str, Report]:
+    return request.param, run([Path(__file__).with_name(request.param)])
 
 
-def test_every_probe_is_judged(report: Report) -> None:
-    assert 16471 == len(report.judged)
+def test_every_probe_is_judged(report: tuple[str, Report]) -> None:
+    name, judged = report
+    assert PACKED[name] == len(judged.judged)
 
 
-def test_nothing_differs(report: Report) -> None:
+def test_nothing_differs(report: tuple[str, Report]) -> None:
     assert {} == {
         f"{entry.folder}/{entry.name}": f"at {entry.verdict.where}: {entry.verdict.detail}"
-        for entry in report.judged
+        for entry in report[1].judged
         if entry.verdict.verdict == DIFFERS
     }

@@ -60,7 +60,7 @@ ANSWERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Message -> (answer's type, its members); members that a version does not know are left out."""
 
-THROUGH = {
+THROUGH: dict[str, tuple[str, str, str]] = {
     "InitWeightsSendGroupForRemoteInstanceReqInput": (
         "InitWeightsSendGroupForRemoteInstanceReqOutput",
         "Succeeded to init group",
@@ -91,5 +91,5 @@ def answer(io: Any, message: Any) -> Any:
     made: Any = getattr(io, kind, None)
     if made is None:
         return None
-    known = set(getattr(made, "__struct_fields__", ())) or set(made.__dataclass_fields__)
+    known: set[str] = set(getattr(made, "__struct_fields__", ())) or set(made.__dataclass_fields__)
     return made(**{member: value for member, value in members.items() if member in known})

@@ -26,7 +26,8 @@ def main() -> None:
     if "run_scheduler_process_func" in server.launch_server.__code__.co_varnames:
         server.launch_server(chosen, run_scheduler_process_func=play)
         return
-    import_module("sglang.srt.entrypoints.engine").run_scheduler_process = play
+    engine: Any = import_module("sglang.srt.entrypoints.engine")
+    engine.run_scheduler_process = play
     server.launch_server(chosen)
 
 

@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 NAMES = frozenset(
     "torchvision torchaudio torchcodec torchao sgl_kernel flashinfer deep_gemm torch_memory_saver tvm_ffi cutlass cuda "
@@ -33,23 +33,22 @@ class _Kind(type):
         return _thing(name)
 
 
+class _Anything:
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def __call__(self, *_: Any, **__: Any) -> None: ...
+
+    def __getattr__(self, member: str) -> Any:
+        return _thing(member)
+
+
 def _thing(name: str) -> Any:
     if name.endswith(("Error", "Exception")):  # something catches it
         return type(name, (Exception,), {})
-    return _Kind(
-        name,
-        (),
-        {
-            "__init__": lambda self, *_, **__: None,
-            "__call__": lambda self, *_, **__: None,
-            "__getattr__": lambda self, member: _thing(member),
-        },
-    )
+    return _Kind(name, (_Anything,), {})
 
 
 class _Module(types.ModuleType):
-    __path__: ClassVar[list[str]] = []
-
     def __getattr__(self, name: str) -> Any:
         if name == "__version__":
             return "99.0"

@@ -21,5 +21,5 @@ class Book(SharedBook):
     def native(self, name: str, *said: Truth, sampling: Any = None, **members: Any) -> None:
         """A /generate request; ``sampling``: its sampling parameters."""
         given: Mapping[str, Any] = members if {"text", "input_ids"} & set(members) else {"text": "Hi", **members}
-        body = {**given, "sampling_params": {} if sampling is None else sampling}
+        body: dict[str, Any] = {**given, "sampling_params": {} if sampling is None else sampling}
         self.ask(f"gen-{name}", GENERATE, body, *said)

@@ -12,7 +12,12 @@ from golden_vllm.probes.fields import ODD
 
 from .book import Book
 
-TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {}}}}
+NO_MEMBERS: dict[str, Any] = {}
+NO_ENTRIES: list[Any] = []
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "add", "parameters": {"type": "object", "properties": NO_MEMBERS}},
+}
 EMBEDDING: dict[str, Any] = {"model": "tiny", "input": "Hi"}
 
 ROUTES: tuple[tuple[str, str, tuple[tuple[str, Any], ...]], ...] = (
@@ -38,7 +43,7 @@ ROUTES: tuple[tuple[str, str, tuple[tuple[str, Any], ...]], ...] = (
             ("none", {"instances": []}),
             ("ids", {"instances": [{"input_ids": [42]}], "parameters": {"sampling_params": {"max_new_tokens": 2}}}),
             ("embeds", {"instances": [{"input_embeds": [[0.5]]}]}),
-            ("odd", {"instances": [{}]}),
+            ("odd", {"instances": [NO_MEMBERS]}),
         ),
     ),
     (
@@ -95,7 +100,7 @@ ROUTES: tuple[tuple[str, str, tuple[tuple[str, Any], ...]], ...] = (
     (
         "load-lora-tensors",
         "/load_lora_adapter_from_tensors",
-        (("fits", {"lora_name": "a", "config_dict": {}, "serialized_tensors": "x"}),),
+        (("fits", {"lora_name": "a", "config_dict": NO_MEMBERS, "serialized_tensors": "x"}),),
     ),
     ("unload-lora", "/unload_lora_adapter", (("fits", {"lora_name": "a"}),)),
     ("hicache", "/hicache/storage-backend", ()),
@@ -110,7 +115,6 @@ ROUTES: tuple[tuple[str, str, tuple[tuple[str, Any], ...]], ...] = (
     ("weight-version-old", "/get_weight_version", ()),
     ("checker", "/weights_checker", (("fits", {"action": "snapshot"}), ("odd", {"action": "nope"}))),
     ("realtime", "/v1/realtime", ()),
-    ("loads", "/v1/loads", ()),
     ("load", "/get_load", ()),
     ("model-info", "/model_info", ()),
     ("weight-distributed", "/update_weights_from_distributed", ()),
@@ -138,19 +142,19 @@ WEIGHTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("/update_weights_from_distributed", {"names": ["a"], "dtypes": ["bfloat16"], "shapes": [[1]]}),
     ("/update_weights_from_tensor", {"serialized_named_tensors": ["x"]}),
     ("/update_weights_from_ipc", {"zmq_handles": {"a": "b"}}),
-    ("/destroy_weights_update_group", {}),
-    ("/begin_weight_update", {}),
-    ("/end_weight_update", {}),
+    ("/destroy_weights_update_group", NO_MEMBERS),
+    ("/begin_weight_update", NO_MEMBERS),
+    ("/end_weight_update", NO_MEMBERS),
     (
         "/init_weights_send_group_for_remote_instance",
         {"master_address": "127.0.0.1", "ports": "1,2", "group_rank": 0, "world_size": 2},
     ),
     ("/send_weights_to_remote_instance", {"master_address": "127.0.0.1", "ports": "1,2"}),
     ("/pause_generation", {"mode": "abort"}),
-    ("/continue_generation", {}),
+    ("/continue_generation", NO_MEMBERS),
     ("/release_memory_occupation", {"tags": ["weights"]}),
     ("/resume_memory_occupation", {"tags": ["weights"]}),
-    ("/flush_cache", {}),
+    ("/flush_cache", NO_MEMBERS),
     ("/abort_request", {"rid": "x"}),
     ("/update_weight_version", {"new_version": "default", "abort_all_requests": False}),
     ("/update_weights_from_disk", {"model_path": "tinymodel"}),
@@ -164,7 +168,7 @@ def fill(book: Book) -> None:
             book.ask(f"route-{name}-{method.lower()}", path, method=method)
         for kind, body in bodies:
             book.ask(f"route-{name}-{kind}", path, body)
-        for kind, body in (("empty", {}), ("list", []), ("text", "x"), ("null-member", {"a": None})):
+        for kind, body in (("empty", NO_MEMBERS), ("list", NO_ENTRIES), ("text", "x"), ("null-member", {"a": None})):
             book.ask(f"route-{name}-{kind}-body", path, body)
         if bodies:
             fitting: dict[str, Any] = bodies[0][1]
