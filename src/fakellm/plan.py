@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import eq
 from typing import Any
 
 from .layouts.base import Context
@@ -25,6 +26,7 @@ COUNT = -1000
 ROOMY_TOKENS = 4096
 """Answers as long as this have no plan, so a limit or a context with more room than this is as good as none."""
 
+FEW_SLOTS = 4
 MAX_JOINED = 512 * 1024
 """Bytes from which on frames are not joined any more: a copy of megabytes costs more than the writes that it saves."""
 
@@ -85,18 +87,50 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One write: ``pieces`` with a slot between each two of them, due together."""
+    """One write: ``pieces`` with a slot between each two of them, due together. ``template``: the same for ``%``, which
+    is twice as fast where there are few slots (a stream has hundreds of such parts); None where there are many."""
 
     pieces: tuple[bytes, ...]
     slots: tuple[int, ...]
     due_ms: float
+    template: bytes | None = None
 
-    def play(self, ids: Sequence[bytes], second: bytes, prompt: PromptWords) -> Frame:
+    @classmethod
+    def of(cls, pieces: tuple[bytes, ...], slots: tuple[int, ...], due_ms: float) -> _Part:
+        few = 0 < len(slots) <= FEW_SLOTS
+        return cls(pieces, slots, due_ms, b"%b".join(piece.replace(b"%", b"%%") for piece in pieces) if few else None)
+
+    def play(self, values: _Values) -> Frame:
         if not self.slots:
             return Frame(self.pieces[0], self.due_ms)
+        if self.template is not None:
+            return Frame(self.template % values.few(self.slots), self.due_ms)
         filled: list[bytes] = [b""] * (2 * len(self.slots) + 1)
         filled[0::2] = self.pieces
-        filled[1::2] = [
+        filled[1::2] = values.many(self.slots)
+        return Frame(b"".join(filled), self.due_ms)
+
+
+class _Values:
+    """What stands in the slots of one answer. Parts with the same slots share their words."""
+
+    def __init__(self, ids: Sequence[bytes], second: bytes, prompt: PromptWords) -> None:
+        self._ids = ids
+        self._second = second
+        self._prompt = prompt
+        self._known: dict[tuple[int, ...], tuple[bytes, ...]] = {}
+
+    def few(self, slots: tuple[int, ...]) -> tuple[bytes, ...]:
+        """The word of each of a few slots."""
+        words = self._known.get(slots)
+        if words is None:
+            words = self._known[slots] = tuple(self.many(slots))
+        return words
+
+    def many(self, slots: tuple[int, ...]) -> list[bytes]:
+        """The word of each slot."""
+        ids, second, prompt = self._ids, self._second, self._prompt
+        return [
             ids[slot]
             if slot >= 0
             else second
@@ -104,9 +138,8 @@ class _Part:
             else prompt.ids
             if slot == PROMPT
             else b"%d" % (prompt.count + COUNT - slot)
-            for slot in self.slots
+            for slot in slots
         ]
-        return Frame(b"".join(filled), self.due_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +161,8 @@ class Plan:
     def play(self, context: Context, prompt: PromptWords) -> Wire:
         """The answer with fresh ids, the time of now, and this prompt."""
         ids = [context.hex(digits).encode() for digits in self.digits]
-        second = b"%d" % int(context.now())
-        frames = tuple(part.play(ids, second, prompt) for part in self.parts)
+        values = _Values(ids, b"%d" % int(context.now()), prompt)
+        frames = tuple([part.play(values) for part in self.parts])
         return Wire(self.status, self.headers, frames, self.stream, coalesce=self.coalesce)
 
 
@@ -153,13 +186,16 @@ def _cut(render: Callable[[Marks], Wire], marks: Marks) -> Plan | None:
         split = pattern.split(frame.data)
         slots = tuple(marks.slot(word, numbers) for word in split[1::2])
         pieces = tuple(shared.setdefault(piece, piece) for piece in split[0::2])
-        parts.append(_Part(pieces, slots, frame.due_ms))
+        parts.append(_Part.of(pieces, slots, frame.due_ms))
     digits = tuple(len(mark) for mark in marks.ids)
     return Plan(wire.status, wire.headers, tuple(parts), digits, wire.stream, wire.coalesce)
 
 
 def coalesced(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     """Frames that are due together, as one; in pieces of some ``MAX_JOINED`` bytes where they are many."""
+    dues = [frame.due_ms for frame in frames]
+    if not any(map(eq, dues, dues[1:])):
+        return frames
     out: list[Frame] = []
     group: list[bytes] = []
     size = 0

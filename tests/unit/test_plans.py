@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fakellm.context import FixedContext
 from fakellm.layouts.base import Served
 from fakellm.message import Frame, Wire
-from fakellm.plan import MAX_JOINED, ROOMY_TOKENS, Plan, coalesced, make_plan
+from fakellm.plan import MAX_JOINED, ROOMY_TOKENS, Marks, Plan, PromptWords, coalesced, make_plan
 from fakellm.plans import Planned, Plans
 
 SERVED = Served("chat", 1, 2, ("stop",), None)
@@ -68,6 +69,19 @@ def test_the_oldest_make_room() -> None:
     assert plans.find(0, "") is not None
     assert plans.find("large", "") is not None
     assert 3 == len(plans)
+
+
+def test_signs_of_percent_are_played_as_they_are() -> None:
+    def render(marks: Marks) -> Wire:
+        name = marks.hex(8)
+        return Wire(200, (), tuple(Frame(f"100%b {name} %% {int(marks.now())} %".encode(), due) for due in (0.0, 5.0)))
+
+    made = make_plan(render)
+    assert made is not None
+    played = made.play(FixedContext(1_800_000_000.0, 1), PromptWords.of((1, 2)))
+
+    name = FixedContext(seed=1).hex(8)
+    assert [f"100%b {name} %% 1800000000 %".encode()] * 2 == [frame.data for frame in played.frames]
 
 
 def test_frames_that_are_due_together_are_joined_up_to_a_size() -> None:
