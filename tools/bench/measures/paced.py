@@ -17,7 +17,7 @@ from ..servers import fake, sleeping
 from ..traffic import Pace, listen, percentile, post
 
 BETWEEN_MS = 20.0
-TOKENS = 100
+TOKENS = 250
 STREAMS = 2_000
 SCENARIO = f"""
 title: paced
@@ -55,7 +55,7 @@ def run(effort: Effort, tell: Tell) -> dict[str, Any]:
 
 def _play(server: Server, streams: int, pace: Pace) -> dict[str, float]:
     before = server.cpu_seconds()
-    listeners = listen(server.port, ASKED, streams, pace, spread_ms=1000.0)
+    listeners = listen(server.port, ASKED, streams, pace, spread_ms=pace.seconds * 500.0)
     cpu = max(server.cpu_seconds() - before, 1e-3)
     events = streams * pace.events
     late = list(itertools.chain.from_iterable(listener.late_ms for listener in listeners))
