@@ -18,6 +18,7 @@ from ....message import Message, Rendering
 Path = tuple[str | int, ...]
 """Where a flaw is: field names, list indices, and the labels of union members (``list[str]``)."""
 
+SERVER = ("server", "uvicorn")
 JSON_HEADERS = (("content-type", "application/json"), ("vary", "Origin"))
 BARE_HEADERS = (("content-type", "application/json"),)
 """The answer of a handler outside the CORS middleware: no ``vary``."""
@@ -99,4 +100,4 @@ class Refusal:
 
     def rendering(self) -> Rendering:
         """The refusal as an ordinary JSON answer."""
-        return Rendering(self.status, self.headers, (Message(kind="body", body=self.body),))
+        return Rendering(self.status, (SERVER, *self.headers), (Message(kind="body", body=self.body),))
