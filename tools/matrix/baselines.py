@@ -20,18 +20,10 @@ import yaml
 
 from fakellm.conform import globs
 
-from .result import Result
+from .result import SEEN, Result
 
-SEEN = " Seen: "
 LONGEST = 420
 """Characters of what was seen; more of it is one command away."""
-TOLD = {
-    "text.kept": "text",
-    "text.decodes": "text",
-    "finish.kept": "finish_reason",
-    "outcome.errors-surfaced": "finish_reason",
-}
-"""check -> the captured value that its message does not tell."""
 Finding = Mapping[str, Any]
 Shown = tuple[Mapping[str, Any], Finding]
 """A row of the results, and one finding in it."""
@@ -67,7 +59,7 @@ def seen(shown: Sequence[Shown]) -> str:
     first = smallest(shown)
     told: dict[str, list[str]] = {}
     for row, finding in (first, *shown):
-        cases = told.setdefault(_words(row, finding), [])
+        cases = told.setdefault(_words(finding), [])
         if globs.slug(row["id"]) not in cases:
             cases.append(globs.slug(row["id"]))
     several = len({slug for cases in told.values() for slug in cases}) > 1
@@ -94,30 +86,18 @@ def _judged(finding: Finding) -> bool:
     return finding["outcome"] == "FAIL"
 
 
-def _words(row: Mapping[str, Any], finding: Finding) -> str:
+def _words(finding: Finding) -> str:
     where = finding.get("where", "").partition("[")[0] if finding["check"].startswith("align.") else ""
     words = finding.get("message", "").replace("\n", " ").strip()
     if where and where in words:
         where = ""
     diagnosis = finding.get("diagnosis", "")
-    parts = [f"{where}: {words}" if where else words, "" if diagnosis in words else diagnosis, _kept(row, finding)]
+    parts = [f"{where}: {words}" if where else words, "" if diagnosis in words else diagnosis, _kept(finding)]
     return _cut("; ".join(part for part in parts if part), 200)
 
 
-def _kept(row: Mapping[str, Any], finding: Finding) -> str:
-    """What was captured, where the finding's own words do not say it."""
-    name = TOLD.get(finding["check"])
-    evidence: Mapping[str, str] = row.get("evidence") or {}
-    try:
-        rows: list[dict[str, Any]] = json.loads(evidence.get("captured") or "[]")
-    except ValueError:
-        return ""
-    if name is None or not rows:
-        return ""
-    values = ", ".join(_cut(json.dumps(one.get(name), ensure_ascii=False), 60) for one in rows[:4])
-    if finding["check"] == "outcome.errors-surfaced":
-        return f"it handed on {len(rows)} choice{'s' * (len(rows) != 1)}, finish_reason {values}"
-    return f"kept {values}"
+def _kept(finding: Finding) -> str:
+    return f"kept {finding['kept']}" if finding.get("kept") else ""
 
 
 def _listed(cases: Sequence[str]) -> str:

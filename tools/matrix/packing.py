@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 TABLES = ("passed", "values", "reasons")
 ABOUT = ("title", "why", "faults")
 USUAL = {"level": "MUST", "outcome": "FAIL", "standing": "expected"}
-FINDING = ("check", "level", "outcome", "standing", "where", "message", "diagnosis", "reason")
+FINDING = ("check", "level", "outcome", "standing", "where", "message", "diagnosis", "kept", "reason")
 STRIP = ("truth", "sent", "got")
 PLACE = "{case}"
 

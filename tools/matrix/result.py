@@ -27,6 +27,17 @@ SHOWN = 2
 """So many cases per failing check show their evidence in full; of the others the command does."""
 
 
+KEPT = {
+    "text.kept": "text",
+    "text.decodes": "text",
+    "finish.kept": "finish_reason",
+    "outcome.errors-surfaced": "finish_reason",
+}
+"""check -> the captured value that its message does not tell; the finding says it beside."""
+SEEN = " Seen: "
+"""What follows this in a baseline's reason was taken from results (``baselines``), and does not go into them again."""
+
+
 @dataclass(slots=True)
 class Result:
     """A result file read back."""
@@ -132,7 +143,8 @@ def _sort_in(case: dict[str, Any], finding: Mapping[str, Any]) -> None:
         case["passed"].append(finding["check"])
     elif finding["outcome"] != "N/A":
         kept = ("check", "level", "outcome", "standing", "where", "message", "diagnosis", "reason")
-        case["failed"].append({name: finding[name] for name in kept if finding.get(name)})
+        told = {name: finding[name] for name in kept if finding.get(name)}
+        case["failed"].append(told | ({"reason": told["reason"].partition(SEEN)[0]} if "reason" in told else {}))
 
 
 def _finished(case: dict[str, Any]) -> dict[str, Any]:
@@ -143,11 +155,29 @@ def _finished(case: dict[str, Any]) -> dict[str, Any]:
         case.pop("reproduce", None)
         return case
     sides = ("asked", "calls", "request", "response", "captured", "came back")
+    for finding in case["failed"]:
+        if kept := _kept(finding["check"], evidence.get("captured")):
+            finding["kept"] = kept
     case["evidence"] = {name: _capped(evidence[name]) for name in sides if evidence.get(name)}
     if strips:
         check, strip = sorted(strips.items())[0]
         case["strip"] = {"check": check, **_shortened(strip)}
     return case
+
+
+def _kept(check: str, captured: Any) -> str:
+    """The captured values of every choice, where the check's message does not say them."""
+    if check not in KEPT:
+        return ""
+    try:
+        rows: Any = json.loads(captured) if isinstance(captured, str) else captured
+    except ValueError:  # one that was too long for the report and is cut
+        return ""
+    if not isinstance(rows, list):
+        return ""
+    choices: list[Mapping[str, Any]] = [*rows][:4]
+    values = [json.dumps(choice.get(KEPT[check]), ensure_ascii=False) for choice in choices]
+    return ", ".join(value if len(value) <= 60 else f"{value[:59]}…" for value in values)
 
 
 def _thinned(cases: list[dict[str, Any]], claimed: Container[str]) -> list[dict[str, Any]]:

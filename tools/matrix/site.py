@@ -14,7 +14,6 @@ from itertools import groupby
 from typing import Any
 
 from . import table
-from .baselines import SEEN
 from .result import VALUES, Result
 from .table import Cell
 
@@ -227,8 +226,8 @@ def _case(row: Mapping[str, Any]) -> str:
 
 def _finding(finding: Mapping[str, Any]) -> str:
     told = [finding.get("where", ""), finding.get("message", ""), finding.get("diagnosis", "")]
-    known = finding.get("reason", "").partition(SEEN)[0]
-    reason = f" <i>Known: {escape(known)}</i>" if known else ""
+    told += [f"kept {finding['kept']}"] if finding.get("kept") else []
+    reason = f" <i>Known: {escape(finding['reason'])}</i>" if finding.get("reason") else ""
     words = escape(". ".join(one for one in told if one))
     head = escape(f"{finding['outcome']} ({finding['level']}) {finding['check']}")
     return f"<p><b>{head}</b>: {words}{reason}</p>"

@@ -107,6 +107,24 @@ class TestResult:
     def test_a_finding_about_the_run_stands_at_the_case_that_it_names(self, outcome: result.Result) -> None:
         assert ["align.completion-ids", "capture.kept"] == outcome.cases[0]["passed"]
 
+    def test_a_reason_is_kept_without_what_was_taken_from_results(self) -> None:
+        rows = [json.loads(line) for line in report()]
+        failing = next(row for row in rows if row.get("outcome") == "FAIL")
+        failing |= {"standing": "expected", "reason": "it does not count. Seen: 11 for 12"}
+
+        outcome = result.from_report(map(json.dumps, rows), ABOUT, MACHINE)
+
+        assert "it does not count." == outcome.cases[2]["failed"][0]["reason"]
+
+    def test_what_a_message_does_not_tell_is_told_beside_it(self) -> None:
+        rows = [json.loads(line) for line in report()]
+        rows[1]["evidence"]["captured"] = json.dumps([{"text": "Hello"}, {"text": None}])
+        next(row for row in rows if row.get("outcome") == "FAIL")["check"] = "text.kept"
+
+        outcome = result.from_report(map(json.dumps, rows), ABOUT, MACHINE)
+
+        assert '"Hello", null' == outcome.cases[2]["failed"][-1]["kept"]
+
     def test_evidence_is_kept_for_failures_and_cut(self, outcome: result.Result) -> None:
         assert "evidence" not in outcome.cases[0]
         assert len(outcome.cases[2]["evidence"]["response"]) < 5000
