@@ -71,7 +71,7 @@ def remaining(before: Wire, sent: int, after: Wire, latest_ms: float | None) -> 
     """The frames of ``after`` that are still to send when ``sent`` bytes of ``before`` have left.
 
     Both usually begin alike. Where they do not (a fault drew otherwise, the server's state changed), as many frames are
-    taken off as had left. ``latest_ms``: nothing is due later; None = as it stands.
+    taken off as had left. ``latest_ms``: all of it leaves then; None = when it is due.
     """
     left = b"".join(frame.data for frame in before.frames)[:sent]
     frames = after.frames
@@ -81,7 +81,7 @@ def remaining(before: Wire, sent: int, after: Wire, latest_ms: float | None) -> 
         rest = frames[_whole_frames(before.frames, sent) :]
     if latest_ms is None:
         return rest
-    return tuple(Frame(frame.data, min(frame.due_ms, latest_ms)) for frame in rest)
+    return tuple(Frame(frame.data, latest_ms) for frame in rest)
 
 
 def sent_frames(frames: Sequence[Frame], sent: int) -> tuple[Frame, ...]:

@@ -85,7 +85,7 @@ class Fake:
     def departs(self, answer: Answer, exchange: Exchange, carrier: Carrier) -> None:
         """An answer takes its time: until ``ended`` the server's own routes can abort it."""
         stage = exchange.stage_object
-        if isinstance(stage, Stage) and answer.ask is not None:
+        if isinstance(stage, Stage) and answer.making is not None:
             exchange.flight = Flight(stage, answer, exchange, self.journal, carrier)
             stage.flights.add(exchange.flight)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from . import wire
 from .aborting import Board
@@ -28,6 +28,7 @@ from .plan import Marks, Plan, PromptWords, make_plan
 from .plans import Planned, Plans
 from .problem import breakdown, limit_wire, problem_wire, ran_too_deep
 from .shelf import Behind, Shelf
+from .source import ByHand, Reply, Source, Unmatched
 from .timing import Dribble
 from .tokenizer import Tokenizer
 from .told import Told
@@ -40,48 +41,6 @@ MAX_PLANNED_CHOICES = 128
 MAX_ORDINALS = 8192
 """Requests whose repetitions are counted, some 120 bytes each: the server's memory is to be flat after ten thousand,
 and it is when every bound is reached."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a source answers with. ``generate``: the truth for an ask (faults may have changed what the server heard);
-    ``faults``: as scenario entries or FaultCalls; ``key``: equal keys mean equal truth for equal requests, None = the
-    reply has state (times, then) and must be asked for again; ``ordinal``: how often this reply was given before."""
-
-    generate: Callable[[Ask], tuple[Generation, ...]]
-    faults: tuple[Any, ...] = ()
-    timing: Any = None
-    key: Hashable | None = None
-    ordinal: int = 0
-    name: str = ""
-
-
-class Unmatched(Exception):
-    """No reply of the scenario fits: carries the ready 501 body (a JSON value)."""
-
-    def __init__(self, body: Any) -> None:
-        super().__init__("no reply matches this request")
-        self.body = body
-
-
-class ByHand(Protocol):
-    """Faults that somebody armed while the server runs (``fakellm.armed``)."""
-
-    def waits(self, scenario: str) -> bool:
-        """Whether any may touch an answer of this scenario."""
-        ...
-
-    def take(self, scenario: str, ask: Ask, layout: Layout) -> tuple[Any, ...]:
-        """Those for this answer, which then count as played."""
-        ...
-
-
-class Source(Protocol):
-    """Where the truth comes from."""
-
-    def reply(self, ask: Ask) -> Reply:
-        """The reply to a request; raises Unmatched."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +59,23 @@ class Played:
 class Answer:
     """The bytes to send and what is behind them. ``unmatched``: the scenario had no reply. ``problem``: an error of
     ours or of the scenario that the answer tells. ``behind`` is made when first asked for (lazy journal). Of an answer
-    that takes its time also the request, the context it was made in, and what to count when it is over (``served``)."""
+    that takes its time also how it was made, and what to count when it is over (``served``)."""
 
     wire: Wire
     unmatched: bool = False
     problem: str | None = None
     behind: Callable[[], Played | None] = field(default=lambda: None)
-    ask: Ask | None = None
-    context: RequestContext | None = None
+    making: Making | None = None
     served: Served | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How an answer was made, so that it can be made once more: a request that was read, a reply, ids and time."""
+
+    ask: Ask
+    reply: Reply
+    context: RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +84,7 @@ class _Known:
 
     plan: Plan
     ask: Ask
+    reply: Reply
     prompt: PromptWords
     served: Served
     epoch: int
@@ -186,7 +154,7 @@ class Stage:
             if known.epoch == self._epoch():
                 self._known.move_to_end(key)
                 wire = known.plan.play(context, known.prompt)
-                return self._engine_answer(wire, known.behind, known.ask, context, known.served)
+                return self._engine_answer(wire, known.behind, known.served, known.ask, known.reply, context)
             del self._known[key]
         return self._fresh(request, key, context)
 
@@ -225,36 +193,52 @@ class Stage:
         if isinstance(planned, Played):
             once = reply.key is None or planned.distortion.calls
             behind = self._behind(heard, reply, context, planned if once else None)
-            return self._engine_answer(self._send(planned, context), behind, heard, context, served_of(planned))
+            return self._engine_answer(self._send(planned, context), behind, served_of(planned), heard, reply, context)
         behind = self._behind(heard, reply, context)
         prompt = PromptWords.of(heard.prompts[0].token_ids)
         told = planned.served
         served = Served(told.api, prompt.count, told.completion_tokens, told.finish_reasons, told.max_tokens)
-        self._known[key] = _Known(planned.plan, heard, prompt, served, self._epoch(), behind)
+        self._known[key] = _Known(planned.plan, heard, reply, prompt, served, self._epoch(), behind)
         if len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)
-        return self._engine_answer(planned.plan.play(context, prompt), behind, heard, context, served)
+        return self._engine_answer(planned.plan.play(context, prompt), behind, served, heard, reply, context)
 
     def _engine_answer(
-        self, sent: Wire, behind: Callable[[], Played | None], ask: Ask, context: RequestContext, served: Served
+        self,
+        sent: Wire,
+        behind: Callable[[], Played | None],
+        served: Served,
+        ask: Ask,
+        reply: Reply,
+        context: RequestContext,
     ) -> Answer:
         """An answer that takes its time is counted when it is over, any other now."""
         if sent.frames and sent.frames[-1].due_ms > 0:
-            return Answer(sent, behind=behind, ask=ask, context=context, served=served)
+            return Answer(sent, behind=behind, making=Making(ask, reply, context), served=served)
         self.count(served)
         return Answer(sent, behind=behind)
 
-    def replay(self, ask: Ask, reply: Reply, context: RequestContext) -> tuple[Played, Wire]:
-        """The answer of ``context`` to a request that is already read, played once more with this reply; without its
-        faults where they do not apply to what is left of it."""
-        once = context.again()
+    def replay(self, making: Making) -> Answer:
+        """The same answer made once more, with another reply; without its faults where they do not apply to what is
+        left of it. Equal ones come from a plan."""
         try:
-            played = self._play(ask, reply, once)
-            return played, self._send(played, once)
+            return self._replayed(making)
         except FaultError:
-            once = context.again()
-            played = self._play(ask, reply, once, Distortion())
-            return played, self._send(played, once)
+            return self._replayed(making, Distortion())
+
+    def _replayed(self, making: Making, distortion: Distortion | None = None) -> Answer:
+        ask, reply, context = making.ask, making.reply, making.context.again()
+        if distortion is None:
+            planned = self._planned(ask, reply, context)
+        else:
+            planned = self._play(ask, reply, context, distortion)
+        if isinstance(planned, Played):
+            played = planned
+            return Answer(self._send(played, context), behind=lambda: played, served=served_of(played))
+        prompt = PromptWords.of(ask.prompts[0].token_ids)
+        served = replace(planned.served, prompt_tokens=prompt.count)
+        behind = self._behind(ask, reply, making.context.again())
+        return Answer(planned.plan.play(context, prompt), behind=behind, served=served)
 
     def _behind(
         self, heard: Ask, reply: Reply, context: RequestContext, played: Played | None = None

@@ -15,7 +15,7 @@ LAYERS = [
     {"ask", "detokenizer", "context"},
     {"told", "emission"},
     {"layouts.base"},
-    {"plan", "pacing", "problem", "aborting", "shelf"},
+    {"plan", "pacing", "problem", "aborting", "shelf", "source"},
     {"plans"},
     {"layouts"},
     {"reading", "scenario"},

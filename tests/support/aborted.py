@@ -53,7 +53,7 @@ def aborted(playing: Stage, request: Request, at_ms: float, choices: Collection[
     exchange.wire, exchange.behind, exchange.served = answer.wire, answer.behind, answer.served
     line = Line(answer.wire, at_ms)
     ended = 0
-    if answer.ask is not None:
+    if answer.making is not None:
         flight = Flight(playing, answer, exchange, journal, line)
         ended = flight.abort(range(len(flight.ids)) if choices is None else choices)
     played = exchange.behind()

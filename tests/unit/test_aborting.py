@@ -70,7 +70,7 @@ def test_what_has_left_is_taken_off_byte_by_byte() -> None:
     before = wire((b"role", 0.0), (b"one", 40.0), (b"two", 60.0))
     after = wire((b"role", 0.0), (b"one", 40.0), (b"abort", 65.0))
 
-    assert (Frame(b"e", 40.0), Frame(b"abort", 65.0)) == remaining(before, 6, after, 65.0)
+    assert (Frame(b"e", 65.0), Frame(b"abort", 65.0)) == remaining(before, 6, after, 65.0)
     assert (Frame(b"abort", 50.0),) == remaining(before, 7, after, 50.0)
     assert (Frame(b"abort", 65.0),) == remaining(before, 7, after, None)
 

@@ -23,10 +23,16 @@ HI = [{"role": "user", "content": "Hi"}]
 SAID = "one two three four five six"
 
 
-def server(layout: str = "vllm-0.32.0", *options: str, fault: str | None = None, timing: Timing = TIMING) -> Stage:
+def server(
+    layout: str = "vllm-0.32.0",
+    *options: str,
+    fault: str | None = None,
+    timing: Timing = TIMING,
+    plans: bool = True,
+) -> Stage:
     found, started = station(layout, *options)
     source = Spoken(spoken(SAID), faults=() if fault is None else (fault,), timing=timing)
-    return Stage("test", found, started, source, now=lambda: NOON, tokenizer=TOKENIZER)
+    return Stage("test", found, started, source, now=lambda: NOON, tokenizer=TOKENIZER, plans=plans)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +92,30 @@ def test_what_is_over_cannot_be_aborted() -> None:
     assert "stop" == got.played.told.choices[0].finish_reason
 
 
+def test_what_only_a_slow_link_still_holds_cannot_be_aborted() -> None:
+    """The engine is done; its answer is still under way."""
+    slow = Timing(dribble=Dribble(16, 5.0))
+
+    got = aborted(server(timing=slow), chat(stream=True), 12.0)
+
+    assert (0, 0) == (got.ended, got.line.swaps)
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+def test_equal_aborts_come_from_a_plan_and_are_the_same(stream: bool) -> None:
+    """Each with its own ids, prompt and counts."""
+    asked = chat("Hi there", stream=stream, logprobs=True, return_token_ids=True)
+    playing = server()
+
+    first = aborted(playing, chat("Hi", stream=stream, logprobs=True, return_token_ids=True), 25.0)
+    planned = aborted(playing, asked, 27.0)
+    rendered = aborted(server(plans=False), asked, 27.0)
+
+    assert (1, rendered.body) == (first.ended, planned.body)
+    assert rendered.played.generations == planned.played.generations
+    assert rendered.exchange.served == planned.exchange.served
+
+
 def test_the_numbers_are_those_of_what_was_told() -> None:
     got = aborted(server(), chat(), 25.0)
 
@@ -103,7 +133,7 @@ def test_an_answer_with_any_fault_can_be_aborted(layout: str, stream: bool, drib
     ended = 0
 
     for name in faults():
-        if server(layout, fault=name, timing=timing).answer(request).ask is not None:
+        if server(layout, fault=name, timing=timing).answer(request).making is not None:
             ended += aborted(server(layout, fault=name, timing=timing), request, 35.0).ended
 
     assert ended > 20

@@ -108,7 +108,7 @@ def answered(server: Server, tokenizer: Tokenizer, exchange: Mapping[str, Any], 
     answer, journal = stage.answer(request), Journal()
     record = journal.begin(0.0, stage.name, request)
     record.wire, record.behind = answer.wire, answer.behind
-    if answer.ask is not None:
+    if answer.making is not None:
         flight = Flight(stage, answer, record, journal, _Line(answer.wire, (steps + 0.5) * STEP_MS))
         flight.abort(range(len(flight.ids)))
     return Answered(record.wire.status, record.body.decode(), record.wire.cut)
