@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .dev import DEV_ROUTES
 from .messages import COUNT_ROUTES
+from .orders import ORDER_ROUTES
 from .renders import RENDER_ROUTES
 from .responses import RESPONSE_ROUTES
 from .route import Route
@@ -36,5 +37,6 @@ ROUTES: tuple[Route, ...] = (
     *RESPONSE_ROUTES,
     *COUNT_ROUTES,
     *DEV_ROUTES,
+    *ORDER_ROUTES,
     *RENDER_ROUTES,
 )

@@ -13,7 +13,7 @@ from typing import Any
 from ...ask import Ask, Request
 from ...errors import TokenizerError
 from ...generation import Choice, Generation
-from ...message import Rendering
+from ...message import Message, Rendering
 from ...plan import ROOMY_TOKENS
 from ...told import Told
 from ..base import Context, Flights, Launch, Offer, Served
@@ -109,7 +109,11 @@ class Station:
         if answer is not None:
             return answer
         heard = self._received(request, context)
-        return heard if isinstance(heard, Ask) else self._opened(heard, request)
+        if isinstance(heard, Ask):
+            return heard
+        if request.method == "HEAD":  # no route knows it, and its refusal has no body
+            heard = replace(heard, messages=(Message("body", ""),))
+        return self._opened(heard, request)
 
     def _opened(self, rendering: Rendering, request: Request) -> Rendering:
         return opened(rendering, request, self.running.settings, self.running.traits.version)
