@@ -55,7 +55,9 @@ def main() -> int:
         say(began, f"{part.name}: {rounds[part.name]} rounds")
     if vendor.is_file():
         counted = Counter(vendor.read_text().splitlines())
-        say(began, f"errors 5xx that the played servers give themselves: {len(counted)} kinds in {vendor}")
+        say(began, "errors 5xx that the played servers give themselves, and so does the fake:")
+        for kind, times in counted.most_common():
+            print(f"    {times} x {kind}")
     if not rounds or any(not rounds[part.name] for part in parts):
         say(began, "a part did not run: nothing was proved by it")
         return 5
