@@ -8,6 +8,7 @@ Either is taken only if the answer, made again from it, shows the same. Pure but
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -27,12 +28,16 @@ OPEN, CLOSE, FILLER = b"<think>", b"</think>", "."
 COUNTS = ("completion_tokens", "output_tokens", "eval_count", "tokens_predicted", "generated_tokens")
 """How vendors call the number of generated tokens."""
 
+_TIMED = re.compile(rb'"predicted_n":\s?(\d+)')
+
 
 def counted(answer: Capture, body: bytes) -> int | None:
-    """The tokens that a server says it made: in its usage, or (Ollama, llama.cpp) at the top of its last line; None
-    where it does not say."""
+    """The tokens that a server says it made: in its usage, at the top of its last line (Ollama), in its timings
+    (llama.cpp); None where it does not say."""
     usage = answer.usage or _last_line(body)
-    return next((usage[name] for name in COUNTS if isinstance(usage.get(name), int)), None)
+    told = next((usage[name] for name in COUNTS if isinstance(usage.get(name), int)), None)
+    timed = _TIMED.findall(body) if told is None else ()
+    return int(timed[-1]) if timed else told
 
 
 def _last_line(body: bytes) -> Mapping[str, Any]:

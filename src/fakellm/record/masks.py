@@ -56,7 +56,7 @@ COMMON: Sequence[Mapping[str, str]] = (
         "regex": r'"([a-z_]+_(?:ms|duration|time|latency|per_second|per_token_ms))":(\s?)[-0-9.e+]+',
         "replace": r'"\1":\g<2>0',
     },
-    {"kind": "counter", "regex": r'"(cached_tokens)":(\s?)\d+', "replace": r'"\1":\g<2>0'},
+    {"kind": "counter", "regex": r'"(cached_tokens|cache_n|prompt_n)":(\s?)\d+', "replace": r'"\1":\g<2>0'},
     {"kind": "counter", "regex": r"(: keepalive \d+/\d+\n\n)+", "replace": ": keepalive\n\n"},
 )
 """Rules in order, each what ``masks.json`` calls a rule: a Python regex on the body and its replacement. The counters

@@ -106,11 +106,17 @@ class Expert:
             if not all(known):
                 return replace(read, note="the answer shows no ids: record with --ask-ids")
             sampled = [one for one in known if one is not None]
-            if count is not None and sampled[0].source == "ids" and count > len(sampled[0].ids):
-                return replace(read, note=f"the answer shows {len(sampled[0].ids)} of {count} tokens")
-            generation = self._generation(asked, mine, sampled)
             origins = {one.source for one in sampled}
-            if len(shown) == 1 and "ids" not in origins and not ask.tools:
+            short = count is not None and "ids" in origins and count > len(sampled[0].ids)
+            if short and self._loses_ids(ask):
+                sampled = [with_end(sampled[0], self._end_of(*mine[0], asked))]
+            generation = self._generation(asked, mine, sampled)
+            if short:
+                thoughtful = self._with_thought(generation, asked, count, sent.choices[0].text, taken)
+                if thoughtful is None or not self._loses_ids(ask):
+                    return replace(read, note=f"the answer shows {len(sampled[0].ids)} of {count} tokens")
+                generation, origins = thoughtful, {"ids", "thought"}
+            elif len(shown) == 1 and "ids" not in origins and not ask.tools:
                 thoughtful = self._with_thought(generation, asked, count, sent.choices[0].text, taken)
                 if thoughtful is not None:
                     generation, origins = thoughtful, {*origins, "thought"}
@@ -147,20 +153,21 @@ class Expert:
     def _sampled(self, choice: CapturedChoice, detail: Detail, ask: Ask, count: int | None) -> Sampled | None:
         """The ids of a choice: from the wire, else from the texts beside its scores, else from its text. ``count``:
         tokens as the server counted them, where it counted this choice alone."""
-        end = self._end(ask) if _finish(choice, detail) == "stop" else None
+        end = self._end_of(choice, detail, ask)
         if choice.completion_token_ids is not None or detail.entry_ids is not None:
             prompt = choice.prompt_token_ids or ask.prompts[0].token_ids
             sampled = by_ids(self.tokenizer, choice, detail, prompt, count)
             if shows_likelier(self.tokenizer, choice, sampled.ids):
                 return self._beside_likelier(choice, len(sampled.ids), end)
-            return with_end(sampled, end) if self._leaves_out_end(ask) else sampled
+            unsaid = self._leaves_out_end(ask) or count == len(sampled.ids) + 1
+            return with_end(sampled, end) if unsaid else sampled
         sampled = by_scores(self.tokenizer, choice, end, count, hides=not ask.tools)
         if sampled is None and choice.text is not None and not ask.tools:
             sampled = self._by_text(choice, detail, ask)
         return sampled
 
     def _by_text(self, choice: CapturedChoice, detail: Detail, ask: Ask) -> Sampled:
-        end = self._end(ask) if _finish(choice, detail) == "stop" else None
+        end = self._end_of(choice, detail, ask)
         return by_text(self.tokenizer, choice, detail if ask.stream else PLAIN, end)
 
     def _beside_likelier(self, choice: CapturedChoice, count: int, end: int | None) -> Sampled | None:
@@ -173,6 +180,14 @@ class Expert:
         """The token that ends an answer and shows in no text: a stop id, where the request names just one, else eos."""
         stops, eos = ask.sampling.stop_token_ids, self.tokenizer.eos_ids
         return stops[0] if len(stops) == 1 else eos[0] if eos and not ask.sampling.stop else None
+
+    def _end_of(self, choice: CapturedChoice, detail: Detail, ask: Ask) -> int | None:
+        return self._end(ask) if _finish(choice, detail) == "stop" else None
+
+    def _loses_ids(self, ask: Ask) -> bool:
+        """Whether this wire leaves out ids even when it is healthy (those of tokens without a delta)."""
+        rows = self.layout.accessors.get((ask.api, ask.stream), ())
+        return any(row.loss is not None for row in rows if row.value == "completion_token_ids")
 
     def _leaves_out_end(self, ask: Ask) -> bool:
         """Whether the ids on this wire stop before the token that ended the answer."""

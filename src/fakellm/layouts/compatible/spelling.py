@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...ask import Ask
@@ -32,8 +33,10 @@ class Spelling:
         return Score(own.id, own.token, own.bytes, own.logprob, own.rank, tuple(listed))
 
     def prompt(self, token: Token, ask: Ask) -> Score:
-        """The entry of a prompt token."""
-        return self._score(token.id, token.logprob, token.rank)
+        """The entry of a prompt token, with as many alternatives as were asked for."""
+        own = self._score(token.id, token.logprob, token.rank)
+        listed = (self._score(one.id, one.logprob, one.rank) for one in token.top[: ask.wants.prompt_logprobs or 0])
+        return replace(own, top=tuple(listed))
 
     def candidate(self, candidate: Candidate) -> Score:
         """The entry of an alternative."""

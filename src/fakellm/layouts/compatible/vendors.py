@@ -12,7 +12,7 @@ from typing import Any
 from ..base import AccessorTable, Launch, Layout
 from . import errors, templates
 from .accessors import accessor_table
-from .native import atropos, llama_cpp, lmdeploy, mlx_lm, ollama, prime_rl, tgi, tinker, together
+from .native import atropos, llama_chat, llama_cpp, lmdeploy, mlx_lm, ollama, prime_rl, tgi, tinker, together
 from .station import CompatibleStation
 from .traits import Api, Entry, Place, Traits
 
@@ -65,8 +65,9 @@ LLAMA_CPP = Traits(
     name="llama-cpp",
     vendor="llama-cpp",
     evidence="source",
-    notes="tools/server/server-task.cpp: entries carry id, completions have chat's entries, streams lose the scores of "
-    "tokens without a delta (the end token, buffered calls); native /completion",
+    notes="tools/server, and that server run on a CPU: the choices come first, entries carry id, completions have "
+    "chat's entries, logprobs alone asks for 20 alternatives, streams lose the scores of tokens without a delta (the "
+    "end token, buffered calls); native /completion, /tokenize, /detokenize",
     completions=Api(scores="content", stream_scores="content"),
     entry=Entry(("id", "token", "bytes", "logprob", "top_logprobs"), ("id", "token", "bytes", "logprob")),
     own=frozenset(("n_probs", "return_tokens", "cache_prompt", "samplers", "grammar", "min_p", "timings_per_token")),
@@ -74,7 +75,7 @@ LLAMA_CPP = Traits(
     sentinel=-3.4028234663852886e38,
     error=errors.llama_error,
     owner="llamacpp",
-    native=("llama_cpp",),
+    native=("llama_cpp", "llama_chat"),
 )
 
 TGI = Traits(
@@ -304,6 +305,7 @@ VENDORS: tuple[Traits, ...] = (
 
 _MODULES = {
     "atropos": atropos,
+    "llama_chat": llama_chat,
     "llama_cpp": llama_cpp,
     "lmdeploy": lmdeploy,
     "mlx_lm": mlx_lm,

@@ -1,15 +1,17 @@
 """Tinker's sampling: ids in, a future out, and the sampled ids and scores when the future is asked for.
 
-Source: tinker 0.38.0. The station keeps what it sampled under the future's id, the oldest going first.
+Source: tinker 0.38.0, whose own client asks for protobuf: answers here are the JSON of the same members. The station
+keeps what it sampled under the future's id, the oldest going first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ....ask import Ask, Prompt, Request, Wants
 from ....message import Rendering
-from ....told import Told, ToldChoice
+from ....told import Score, Told, ToldChoice
 from ...base import Accessor, AccessorTable, Context
 from ...common.fields import as_object, as_objects, as_tuple
 from ..errors import Refusal
@@ -65,8 +67,12 @@ def _result(told: Told, ask: Ask) -> dict[str, Any]:
         "type": "sample",
         "sequences": [_sequence(choice, ask) for choice in told.choices],
         "prompt_logprobs": None if scores is None else [None if score is None else score.logprob for score in scores],
-        "topk_prompt_logprobs": None,
+        "topk_prompt_logprobs": None if not ask.wants.prompt_logprobs or scores is None else _topk(scores),
     }
+
+
+def _topk(scores: Sequence[Score | None]) -> list[Any]:
+    return [None if score is None else [[one.id, one.logprob] for one in score.top or ()] for score in scores]
 
 
 def _sequence(choice: ToldChoice, ask: Ask) -> dict[str, Any]:
@@ -77,9 +83,7 @@ def _sequence(choice: ToldChoice, ask: Ask) -> dict[str, Any]:
         "logprobs": None if scores is None else [None if score is None else score.logprob for score in scores],
     }
     if ask.wants.top_logprobs and scores is not None:
-        value["topk_logprobs"] = [
-            None if score is None else [[one.id, one.logprob] for one in score.top or ()] for score in scores
-        ]
+        value["topk_logprobs"] = _topk(scores)
     return value
 
 
