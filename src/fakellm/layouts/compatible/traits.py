@@ -68,7 +68,8 @@ ErrorShape = Callable[[int, str, str, "str | None", "str | None"], Any]
 class Traits:
     """One server.
 
-    ``evidence``: source | documents. ``own``: request members beyond OpenAI's; ``closed``: all others are refused.
+    ``evidence``: captured | source | documents. ``own``: request members beyond OpenAI's; ``closed``: all others are
+    refused.
     ``most``/``completions_most``: the largest number of alternatives. ``counted``: chat's ``logprobs`` is a number.
     ``eos``: whether the end token is told in whole answers and in streams. ``fragments``: how a piece of a character
     is spelled. ``sentinel``: what -inf is told as. ``lonely``: what becomes of scores in a stream's step without text.

@@ -1,7 +1,7 @@
 """The table of OpenAI-like vendors: what each does differently, how that is known, and its own routes. Data only.
 
 Facts come from each server's source or SDK types (evidence ``source``) or from documents about it (``documents``); the
-notes say which. No vendor here was captured.
+notes say which. Those that run on a CPU were ``captured`` too (tests/golden/others).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ LMDEPLOY = Traits(
 LLAMA_CPP = Traits(
     name="llama-cpp",
     vendor="llama-cpp",
-    evidence="source",
+    evidence="captured",
     notes="tools/server, and that server run on a CPU: the choices come first, entries carry id, completions have "
     "chat's entries, logprobs alone asks for 20 alternatives, streams lose the scores of tokens without a delta (the "
     "end token, buffered calls); native /completion, /tokenize, /detokenize",
@@ -96,7 +96,7 @@ TGI = Traits(
 MLX_LM = Traits(
     name="mlx-lm",
     vendor="mlx-lm",
-    evidence="source",
+    evidence="captured",
     notes="server.py of 0.32.2, and that server run on a CPU: scores in whole answers only, entries are id and "
     "logprob; with alternatives an entry is the first of them, which need not be the sampled token (its list is not "
     "sorted, ours is); every delta names the role; json.dumps' spelling",
