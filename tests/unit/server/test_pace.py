@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fakellm.message import Frame
-from fakellm.server.pace import MAX_BUFFERED, TICK_SECONDS, Pump, Ticker
+from fakellm.server.pace import MAX_BUFFERED, SWEPT, TICK_SECONDS, Pump, Ticker
 
 
 class Transport(asyncio.Transport):
@@ -144,3 +144,17 @@ class TestPump:
         loop.advance(0.02)
 
         assert 1 == len(transport.written)
+
+    async def test_the_collector_looks_at_new_frames_before_they_are_many(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looked: list[int] = []
+        monkeypatch.setattr("fakellm.server.pace.gc.collect", looked.append)
+        ticker = Ticker(Loop())  # type: ignore[arg-type]
+
+        ticker.sweep(SWEPT)
+        assert [] == looked
+        ticker.sweep(1)
+        ticker.sweep(SWEPT)
+
+        assert [0] == looked
