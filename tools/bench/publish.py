@@ -53,7 +53,7 @@ def filled(page: str, told: dict[str, Any]) -> str:
 def _run_line(run: dict[str, Any]) -> str:
     return (
         f"*{run['date']}, {run['cores']} cores, {run['system']}, Python {run['python']}; "
-        f"load average before: {run['load']:g}.*"
+        f"load average before: {run['load']:g}{', which it had priority over' if run.get('priority') else ''}.*"
     )
 
 
