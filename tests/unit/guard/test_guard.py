@@ -55,7 +55,7 @@ def test_another_package_of_the_name_is_found_in_either_order(site: Path, last: 
     "told, source",
     [
         (None, "fakellm-conformance"),
-        ('{"url": "file:///checkouts/fakellm%20two", "dir_info": {}}', "'/checkouts/fakellm two'"),
+        ('{"url": "file://localhost/checkouts/fakellm%20two", "dir_info": {}}', "'/checkouts/fakellm two'"),
         ('{"url": "https://example.com/fakellm.whl", "archive_info": {}}', "https://example.com/fakellm.whl"),
         ("[1]", "fakellm-conformance"),
         ("{", "fakellm-conformance"),
