@@ -77,8 +77,8 @@ def cost_rows() -> list[str]:
         f"| CPU per streamed event (it writes one event at a time) | {cost['ratio_per_event']} |",
         "",
         f"Beside {len(peers['share_of_each'])} other mock servers that say the same fifty words, an answer takes "
-        f"{peers['share_of_fastest']} of the CPU of the fastest ({peers['fastest']}) and at most "
-        f"{peers['largest_share_of_the_others']} of every other's.",
+        f"{peers['share_of_fastest']} of the CPU",
+        f"of the fastest ({peers['fastest']}) and at most {peers['largest_share_of_the_others']} of every other's.",
     ]
 
 

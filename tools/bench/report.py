@@ -67,6 +67,8 @@ def table(heads: list[str], rows: list[list[Any]]) -> list[str]:
 def _cell(value: Any) -> str:
     if value is None:
         return "–"
+    if isinstance(value, float) and value >= 1000:
+        return f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
