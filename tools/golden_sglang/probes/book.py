@@ -18,6 +18,11 @@ class Book(SharedBook):
 
     version: tuple[int, ...] = ()
 
+    @property
+    def single(self) -> bool:
+        """The server takes one token per step (with several at once it overlooks ends within the step)."""
+        return self.version < (0, 5, 12)
+
     def native(self, name: str, *said: Truth, sampling: Any = None, **members: Any) -> None:
         """A /generate request; ``sampling``: its sampling parameters."""
         given: Mapping[str, Any] = members if {"text", "input_ids"} & set(members) else {"text": "Hi", **members}

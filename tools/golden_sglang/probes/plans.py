@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from golden_vllm.probes.speech import Speech
-from golden_vllm.wanted import Plan
+from golden_vllm.wanted import Plan, Wanted
 
 from fakellm.fidelity.recorded import Server
 from fakellm.layouts.registry import release
@@ -52,4 +53,14 @@ def _plan(version: str, tokenizer: Path, variant: str, options: Sequence[str], *
         tokenizer=tokenizer.name,
         model_path="tinymodel",
     )
-    return Plan(f"sglang-{version}-{variant}", server, tokenizer, tuple(book.pages.values()))
+    pages = [_one_by_one(page) if book.single else page for page in book.pages.values()]
+    return Plan(f"sglang-{version}-{variant}", server, tokenizer, tuple(pages))
+
+
+def _one_by_one(page: Wanted) -> Wanted:
+    """The request with truths that tell one token per step."""
+    truths = [
+        {**truth, "choices": [{**choice, "chunks": [1] * len(choice["tokens"])} for choice in truth["choices"]]}
+        for truth in page.truths
+    ]
+    return replace(page, truths=tuple(truths))

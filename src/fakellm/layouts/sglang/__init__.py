@@ -53,7 +53,7 @@ def _layout(version: Version, evidence: str) -> Layout:
 
 
 def _start(traits: Traits, launch: Launch) -> SglangStation:
-    return SglangStation(launch, traits)
+    return SglangStation(launch, traits.beside(launch.engine.get("transformers", 4)))
 
 
 def _error_body(status: int, message: str, kind: str) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ask import Ask, Prompt, Request, Wants
-from .answers import Refusal
+from .answers import EngineRefusal, Refusal
 from .body_parts import grammar_of
 from .call import Call, Item
 from .completions_body import NOT_ASKED
@@ -62,6 +62,8 @@ def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, 
         prompt_ids=values["return_token_ids"],
     )
     if values["echo"] and values["logprobs"] == 0 and engine.traits.has(Trait.ECHO_NEEDS_TOPS):
+        if values["stream"]:
+            raise EngineRefusal("'input_top_logprobs'")
         raise Refusal("Internal server error: 'input_top_logprobs'", kind="InternalServerError", status=500)
     echoes = tuple(_echo(source, engine) for source in sources) if values["echo"] else None
     texts = [source if isinstance(source, str) else None for source in sources]

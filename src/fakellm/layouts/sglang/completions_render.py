@@ -112,6 +112,7 @@ class CompletionsRenderer:
 
     def _events(self, told: Told) -> Iterator[Message]:
         last, due = told.choices[0].index, 0.0
+        pieces = _Pieces(self.facts.traits.has(Trait.ECHO_SWALLOWS))
         for choice, number in in_order(told.choices):
             step = choice.steps[number]
             last, due = choice.index, step.due_ms
@@ -120,7 +121,8 @@ class CompletionsRenderer:
             if told_as_error and failed is not None and failed.code is not None:
                 yield answers.stream_error(failed.message, answers.status_name(failed.code), failed.code, due)
                 break
-            yield self._step(told, choice, step, first=number == 0)
+            text = pieces.next(choice.index, step.text, self._echoed(choice) if number == 0 else "")
+            yield self._step(told, choice, step, text, first=number == 0)
         extension = openai_parts.sglext(told, self.route.values, self.facts.traits)
         if extension:
             yield self._late(last, due, {"usage": None, "sglext": extension}, "meta")
@@ -128,14 +130,14 @@ class CompletionsRenderer:
         if include:
             yield self._late(last, due, {"usage": _without_nulls(openai_parts.usage(told, self.facts))}, "usage")
 
-    def _step(self, told: Told, choice: ToldChoice, step: ToldStep, *, first: bool) -> Message:
+    def _step(self, told: Told, choice: ToldChoice, step: ToldStep, text: str, *, first: bool) -> Message:
         prompt = told.prompt_of(choice)
         rows = None if choice.scores is None else choice.scores[step.scores[0] : step.scores[1]]
         with_prompt = first and self.facts.call.item(choice.index).start_len == 0
         logprobs = self._logprobs(prompt, choice.index, rows, with_prompt=first) if rows or with_prompt else None
         made: dict[str, Any] = {
             "index": choice.index,
-            "text": (self._echoed(choice) if first else "") + step.text,
+            "text": text,
             "logprobs": logprobs,
             "finish_reason": step.finish_reason,
             "matched_stop": step.stop_reason,
@@ -166,3 +168,20 @@ class CompletionsRenderer:
 def _without_nulls(counts: Mapping[str, Any]) -> dict[str, Any]:
     members: Iterable[tuple[str, Any]] = counts.items()
     return {name: value for name, value in members if value is not None}
+
+
+class _Pieces:
+    """What a stream tells of its text. ``swallows``: it measures the text alone against echo and text, so that as many
+    characters as the echo had are missing."""
+
+    def __init__(self, swallows: bool) -> None:
+        self._swallows = swallows
+        self._told: dict[int, int] = {}
+        self._made: dict[int, int] = {}
+
+    def next(self, choice: int, text: str, echo: str) -> str:
+        made, told = self._made.get(choice, 0), self._told.get(choice, 0)
+        self._made[choice] = made + len(text)
+        piece = echo + text[max(told - made, 0) :] if self._swallows else echo + text
+        self._told[choice] = told + len(piece)
+        return piece

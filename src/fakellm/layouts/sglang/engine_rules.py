@@ -177,7 +177,7 @@ def one_word(values: Mapping[str, Any], traits: Traits, *, single: bool, prompts
     ``prompts``."""
     rids = values.get("rid")
     if isinstance(rids, list) and not single and prompts is not None and len(elements(rids)) != prompts:
-        raise Refusal("The specified rids length mismatch with the batch_size for batch processing.")
+        raise EngineRefusal("The specified rids length mismatch with the batch_size for batch processing.")
     if isinstance(values.get("rid"), list) and single:
         message = "Internal server error: unhashable type: 'list'"
         raise Refusal(message, kind="InternalServerError", status=500)

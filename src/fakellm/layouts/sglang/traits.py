@@ -9,7 +9,7 @@ Knows no request and no rendering.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 Version = tuple[int, int, int]
@@ -95,8 +95,9 @@ class Trait(Enum):
     TOPS_BY_TEXT = _until(21, "chat alternatives with one text collapse into one")
     STREAM_TOPS_OF_FIRST = _until(21, "every token of a streamed step shows the alternatives of the step's first")
     JSON_BY_PYDANTIC = _since(22, "JSON answers are written by pydantic (0.00001), before by Python (1e-05)")
+    ECHO_SWALLOWS = _until(10, "a completion stream leaves out as many characters as its echo had")
     ECHO_NEEDS_TOPS = _until(21, "completions with echo and logprobs 0 fail with an internal error")
-    CANDIDATES_JOINED = _until(10, "texts of one list of candidates are joined into one (as recorded: transformers 5)")
+    CANDIDATES_JOINED = _until(10, "beside transformers 5 (they ask for 4) the texts of a list of candidates are one")
     COMPLETION_DETAILS = _since(23, "usage.completion_tokens_details")
     USAGE_REASONING = _since(1, "usage.reasoning_tokens")
     CONTINUOUS_USAGE_CACHED = _since(17, "continuous usage tells cached tokens under --enable-cache-report")
@@ -193,7 +194,16 @@ class Traits:
 
     @classmethod
     def of(cls, version: Version) -> Traits:
-        return cls(version, frozenset(trait for trait in Trait if trait.span.holds(version)))
+        """As installed with the libraries that the version asks for."""
+        held = frozenset(trait for trait in Trait if trait.span.holds(version))
+        return cls(version, held - {Trait.CANDIDATES_JOINED})
+
+    def beside(self, transformers: int) -> Traits:
+        """With another major version of transformers."""
+        joined = Trait.CANDIDATES_JOINED
+        if transformers <= 4 or not joined.span.holds(self.version):
+            return self
+        return replace(self, held=self.held | {joined})
 
     def has(self, trait: Trait) -> bool:
         return trait in self.held
