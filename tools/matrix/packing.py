@@ -21,6 +21,7 @@ USUAL = {"level": "MUST", "outcome": "FAIL", "standing": "expected"}
 FINDING = ("check", "level", "outcome", "standing", "where", "message", "diagnosis", "kept", "reason")
 STRIP = ("truth", "sent", "got")
 PLACE = "{case}"
+UNSAID = object()
 
 
 @dataclass(slots=True)
@@ -85,9 +86,9 @@ def _whole(row: Row, header: Row) -> dict[str, Any]:
 
 
 def _finding(finding: Row, reasons: Table) -> dict[str, Any]:
-    kept = {name: value for name, value in finding.items() if USUAL.get(name) != value}
-    kept |= {name: None for name in USUAL if name not in finding}
-    return kept | ({"reason": reasons.place(finding["reason"])} if "reason" in finding else {})
+    told = {**dict.fromkeys(USUAL), **finding}
+    told |= {"reason": reasons.place(finding["reason"])} if "reason" in finding else {}
+    return {name: told[name] for name in FINDING if name in told and told[name] != USUAL.get(name, UNSAID)}
 
 
 def _finding_whole(finding: Row, reasons: Sequence[str]) -> dict[str, Any]:

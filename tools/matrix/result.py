@@ -13,7 +13,7 @@ import struct
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from . import packing
 from .scrub import Machine, scrubbed_all
@@ -175,9 +175,10 @@ def _kept(check: str, captured: Any) -> str:
         return ""
     if not isinstance(rows, list):
         return ""
-    choices: list[Mapping[str, Any]] = [*rows][:4]
+    choices = cast("list[Mapping[str, Any]]", rows)[:4]
     values = [json.dumps(choice.get(KEPT[check]), ensure_ascii=False) for choice in choices]
-    return ", ".join(value if len(value) <= 60 else f"{value[:59]}…" for value in values)
+    shown = ", ".join(value if len(value) <= 60 else f"{value[:59]}…" for value in values)
+    return f"{KEPT[check]} {shown}"
 
 
 def _thinned(cases: list[dict[str, Any]], claimed: Container[str]) -> list[dict[str, Any]]:

@@ -123,7 +123,7 @@ class TestResult:
 
         outcome = result.from_report(map(json.dumps, rows), ABOUT, MACHINE)
 
-        assert '"Hello", null' == outcome.cases[2]["failed"][-1]["kept"]
+        assert 'text "Hello", null' == outcome.cases[2]["failed"][-1]["kept"]
 
     def test_evidence_is_kept_for_failures_and_cut(self, outcome: result.Result) -> None:
         assert "evidence" not in outcome.cases[0]
