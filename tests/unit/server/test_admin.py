@@ -172,7 +172,6 @@ class TestArming:
         assert 400 == status
         assert "answers whatever has no address" in body["error"]
 
-
     async def test_a_default_that_stands_in_no_file_is_not_removed_either(self) -> None:
         async with TestClient(TestServer(make_app_with_admin(House({}, SCENARIOS["first"])))) as client:
             assert 400 == (await asked(client, "DELETE", "scenarios/first"))[0]
