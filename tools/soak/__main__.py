@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".soak"
 SCHEMATHESIS = HOME / "venv" / "bin" / "schemathesis"
 START_SECONDS = 30.0
+SCHEMATHESIS_SECONDS = 12.0
+"""What it and a server take to start, beside the time that it is given."""
 
 
 def main() -> int:
@@ -73,7 +75,7 @@ def played(part: Part, seconds: float, began: float) -> Iterator[bool]:
         number += 1
         if part.layouts:
             layout = part.layouts[(number - 1) % len(part.layouts)]
-            share = max(seconds / len(part.layouts), 5.0)
+            share = max(seconds / len(part.layouts) - SCHEMATHESIS_SECONDS, 5.0)
             green, cases = fuzzed(layout, min(share, max(until - time.monotonic(), 5.0)))
             say(began, f"{part.name}: round {number}, {layout}, {cases}")
             yield green
