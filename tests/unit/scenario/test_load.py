@@ -27,6 +27,7 @@ from fakellm.scenario.load import (
 )
 from fakellm.scenario.model import ChoiceOptions, SayAuto, SayChoices, SayStructure, SayText, SayTokens, Score, ToolCall
 from fakellm.timing import Dribble, LogNormal
+from support.examples import FUZZED
 
 DESIGN = """
 title: A greeting whose last score comes late
@@ -422,17 +423,20 @@ def told(load: Callable[[], Any]) -> str:
 
 
 class TestNothingElseIsRaised:
+    @FUZZED
     @given(near)
     def test_whatever_the_data_is(self, data: Any) -> None:
         for candidate in (data, {"replies": data}, {"replies": [data]}, {"replies": [{"say": data}]}):
             assert told(lambda data=candidate: from_data(data, "x"))
 
+    @FUZZED
     @given(near)
     def test_whatever_the_yaml_is(self, data: Any) -> None:
         text = yaml.safe_dump({"replies": [{"say": "x", "when": data}, {"say": data}], "server": data})
 
         assert told(lambda: from_text(text, "x")).startswith("x.yaml")
 
+    @FUZZED
     @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
     def test_whatever_the_file_holds(self, tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
         path = tmp_path_factory.getbasetemp() / "any.yaml"

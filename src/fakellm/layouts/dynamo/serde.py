@@ -123,8 +123,9 @@ def _found(data: bytes, name: str, said: str) -> str:
     start, end = span_of(text, path)
     unknown = said.unknown if isinstance(said, Said) else None
     if unknown is not None:
-        key = json.dumps(unknown, ensure_ascii=False)
-        return _place(data, len(text[: text.index(key, start) + len(key)].encode()))
+        value, _ = span_of(text, (*path, unknown))
+        key_end = len(text[: text.rindex(":", 0, value)].rstrip(" \t\r\n"))  # however the key was escaped
+        return _place(data, len(text[:key_end].encode()))
     return _place(data, len(text[: start if text[start] in "{[" else end].encode()))
 
 
