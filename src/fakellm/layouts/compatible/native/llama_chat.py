@@ -183,7 +183,7 @@ def _places(text: str, *, stream: bool, asked: Any) -> tuple[Accessor, ...]:
         Accessor("completion_token_ids", f"{entries}.id", scored, body, True, _LOSS),
         Accessor("text", text, {}, body, False),
         Accessor("finish_reason", "choices[].finish_reason", {}, ("finish",) if stream else body),
-        Accessor("usage", "usage", usage, counted, loss=_LOSS),
+        Accessor("usage", "usage", usage, counted, loss=_LOSS if stream else None),
     )
 
 
