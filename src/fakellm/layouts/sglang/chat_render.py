@@ -6,9 +6,10 @@ left over), finish chunks after all, sglext, usage, ``[DONE]``. Versions differ 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ...message import Message, Rendering
 from ...told import Part, Told, ToldChoice, ToldStep
@@ -16,10 +17,12 @@ from . import answers, openai_parts
 from .chat_request import ChatRoute
 from .native_render import NativeRenderer, in_order
 from .openai_parts import Facts
-from .parsers import claimed_calls
+from .parsers import claimed_calls, reads_array
 from .traits import Trait
 
 _NOTHING: tuple[Part, ...] = ()
+
+NOT_A_LIST = "Internal server error: string indices must be integers, not 'str'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class ChatRenderer:
                 if failed.code == 400:
                     return answers.error(failed.message)
                 return answers.failure(failed.message, failed.code)
+            if reads_array(self.route.parsers) and _is_object(choice):
+                return answers.error(NOT_A_LIST, "InternalServerError", 500)
         return None
 
     # whole answers
@@ -75,7 +80,10 @@ class ChatRenderer:
         finish, matched = choice.finish_reason, choice.stop_reason
         if calls is None and self.route.parsers is not None:
             calls = claimed_calls(self.route.parsers, "".join(part.text for part in parts if part.kind == "content"))
-        if calls is not None and finish == "stop":
+        array = reads_array(self.route.parsers)
+        if array and not calls and _is_empty(choice, parts):
+            calls = []
+        if (calls is not None or array) and finish == "stop":
             finish, matched = "tool_calls", None
         made: dict[str, Any] = {
             "index": choice.index,
@@ -282,3 +290,21 @@ class ChatRenderer:
     def _late(self, last: int, due: float, members: dict[str, Any], kind: str, event: str | None = None) -> Message:
         body: dict[str, Any] = {**self._body(last, {}, None), "choices": [], **members}
         return Message(kind, body, due_ms=due, event=event, spelling="serde")
+
+
+def _is_object(choice: ToldChoice) -> bool:
+    """The content is a JSON object with members, whose names the server takes for calls."""
+    parts = choice.parts if choice.parts is not None else (Part("content", choice.text),)
+    try:
+        value: Any = json.loads("".join(part.text for part in parts if part.kind == "content"))
+    except ValueError:
+        return False
+    return isinstance(value, dict) and bool(cast("dict[str, Any]", value))
+
+
+def _is_empty(choice: ToldChoice, parts: Sequence[Part]) -> bool:
+    """The content was an empty JSON value, of which nothing is left."""
+    end = choice.text.strip()[-2:]
+    thoughts = "".join(part.text for part in parts if part.kind == "reasoning")
+    said = any(part.kind == "content" and part.text for part in parts)
+    return end in ("[]", "{}") and not said and not thoughts.strip().endswith(end)

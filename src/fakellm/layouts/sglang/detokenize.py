@@ -27,6 +27,7 @@ class Detokenizer:
         *,
         skip_special_tokens: bool = True,
         no_stop_trim: bool = False,
+        keeps_zero: bool = False,
     ) -> None:
         self._tokenizer = tokenizer
         self._ids: list[int] = [self._known(token_id) for token_id in prompt_ids[-PROMPT_CONTEXT:]]
@@ -34,6 +35,7 @@ class Detokenizer:
         self._read_from = len(self._ids)
         self._skip_special = skip_special_tokens
         self._no_stop_trim = no_stop_trim
+        self._keeps_zero = keeps_zero
         self._committed: list[str] = []
         self._length = 0
         self._sent = 0
@@ -48,7 +50,8 @@ class Detokenizer:
         """The text that these ids make visible. ``matched``: the stop id or string that ended the answer."""
         self._ids.extend(self._known(token_id) for token_id in ids if token_id is not None)
         reading = self._ids[self._context_from :]
-        if isinstance(matched, int) and not self._no_stop_trim and reading:
+        kept = self._no_stop_trim or (matched == 0 and self._keeps_zero)
+        if isinstance(matched, int) and not kept and reading:
             reading = reading[:-1]
         context = self._decode(self._ids[self._context_from : self._read_from])
         fresh = self._decode(reading)[len(context) :]

@@ -81,6 +81,7 @@ def play(
         prompt_ids,
         skip_special_tokens=limits.skip_special_tokens,
         no_stop_trim=limits.no_stop_trim,
+        keeps_zero=traits.has(Trait.STOP_ID_ZERO_STAYS),
     )
     ids = [token.id for token in choice.tokens]
     deliveries: list[Delivery] = []

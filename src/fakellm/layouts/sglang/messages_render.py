@@ -13,6 +13,7 @@ from . import answers
 from .messages import ERROR_TYPES, STOP_REASONS, error
 from .native_render import in_order
 from .openai_parts import Facts
+from .parsers import ParserChoice, claimed_calls, reads_array
 from .traits import Trait
 
 
@@ -22,6 +23,7 @@ class MessagesRenderer:
 
     facts: Facts
     hexes: Callable[[int], str]
+    parsers: ParserChoice | None = None
 
     def whole(self, told: Told) -> Rendering:
         """A JSON answer."""
@@ -35,9 +37,12 @@ class MessagesRenderer:
             return answers.crash()
         blocks = self._blocks(parts)
         called = any(part.kind == "tool" for part in parts)
+        if self.parsers is not None and not called:
+            content = "".join(part.text for part in parts if part.kind == "content")
+            called = reads_array(self.parsers) or claimed_calls(self.parsers, content) is not None
         body = {
             **self._head(),
-            "content": blocks or [{"type": "text", "text": ""}],
+            "content": blocks or ([{"type": "text", "text": ""}] if self._thinks else []),
             "model": self.facts.model,
             "stop_reason": _stop_reason(choice, called),
             "usage": self._usage(told, told.usage.completion_tokens or 0),
@@ -47,6 +52,10 @@ class MessagesRenderer:
     def stream(self, told: Told) -> Rendering:
         """Anthropic's events; no ``[DONE]``."""
         return answers.events(tuple(self._events(told)), done=False)
+
+    @property
+    def _thinks(self) -> bool:
+        return self.facts.traits.has(Trait.MESSAGES_THINK)
 
     def _head(self) -> dict[str, Any]:
         return {"id": f"msg_{self.hexes(32)}", "type": "message", "role": "assistant"}
@@ -61,7 +70,7 @@ class MessagesRenderer:
         blocks: list[dict[str, Any]] = []
         thinking = "".join(part.text for part in parts if part.kind == "reasoning")
         text = "".join(part.text for part in parts if part.kind == "content")
-        if thinking:
+        if thinking and self._thinks:
             blocks.append({"type": "thinking", "thinking": thinking})
         if text:
             blocks.append({"type": "text", "text": text})
@@ -79,7 +88,7 @@ class MessagesRenderer:
         start: dict[str, Any] = {**head, "content": [], "model": self.facts.model, "usage": usage}
         opens = told.choices[0].steps[0].due_ms if told.choices[0].steps else 0.0  # with the first chunk
         yield _event("message_start", {"message": start}, opens)
-        blocks = _Blocks(self.hexes, self.facts.traits.has(Trait.MESSAGES_COUNT_AT_START))
+        blocks = _Blocks(self.hexes, counted, not counted)
         choice, due, called = told.choices[0], 0.0, False
         for _, number in in_order(told.choices[:1]):
             step = choice.steps[number]
@@ -94,6 +103,8 @@ class MessagesRenderer:
                 return
             parts = step.parts if step.parts is not None else ((Part("content", step.text),) if step.text else ())
             for part in parts:
+                if part.kind == "reasoning" and not self._thinks:
+                    continue
                 called = called or part.kind == "tool"
                 yield from blocks.take(part, due)
         yield from blocks.close(due)
@@ -105,15 +116,18 @@ class MessagesRenderer:
 
 @dataclass(slots=True)
 class _Blocks:
-    """The content blocks of a stream. ``index_first``: the order of members from 0.5.15 on."""
+    """The content blocks of a stream. ``index_first``: the order of members from 0.5.17 on. ``text_in_any``: text opens
+    no block where one is open (before that)."""
 
     hexes: Callable[[int], str]
     index_first: bool
+    text_in_any: bool
     _kind: str | None = None
     _index: int = 0
 
     def take(self, part: Part, due: float) -> Iterator[Message]:
-        if self._kind != part.kind or (part.kind == "tool" and part.name is not None):
+        goes_on = self.text_in_any and part.kind == "content" and self._kind is not None
+        if not goes_on and (self._kind != part.kind or (part.kind == "tool" and part.name is not None)):
             yield from self.close(due)
             self._kind = part.kind
             yield self._indexed("content_block_start", "content_block", self._opening(part), due)

@@ -82,7 +82,8 @@ def _history(before: tuple[Mapping[str, Any], ...], told: Told) -> list[Mapping[
 
 
 def _messages(told: Told, ask: Ask, station: SglangStation, context: Context) -> Rendering:
-    renderer = MessagesRenderer(facts_of(ask, station, context), context.hex)
+    route: Any = ask.options["route"]
+    renderer = MessagesRenderer(facts_of(ask, station, context), context.hex, route.parsers)
     return renderer.stream(told) if ask.stream else renderer.whole(told)
 
 

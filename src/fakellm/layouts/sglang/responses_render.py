@@ -7,7 +7,7 @@ Reads only the Told.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...message import Message, Rendering
@@ -188,13 +188,14 @@ def failed_stream(route: ResponsesRoute, station: SglangStation, created: int) -
     renderer = ResponsesRenderer(route, station.traits, created, lambda digits: "")
     opening = renderer.object("in_progress")
     error = {"code": "server_error", "message": route.refused} if station.traits.has(Trait.RESPONSES_STORE) else None
+    fails = station.traits.has(Trait.RESPONSES_FAIL)
     failed = renderer.object("failed", error=error)
     messages = (
         renderer.lifecycle("created", 0, opening, 0.0),
         renderer.lifecycle("in_progress", 1, opening, 0.0),
-        renderer.lifecycle("failed", 2, failed, 0.0),
+        *((renderer.lifecycle("failed", 2, failed, 0.0),) if fails else ()),
     )
-    return answers.events(messages, done=False)
+    return replace(answers.events(messages, done=False, headers=answers.UNCACHED_HEADERS), cut=not fails)
 
 
 def _logprobs(scores: Sequence[Score | None]) -> list[Any]:

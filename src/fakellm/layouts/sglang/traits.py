@@ -95,6 +95,7 @@ class Trait(Enum):
     TOPS_BY_TEXT = _until(21, "chat alternatives with one text collapse into one")
     STREAM_TOPS_OF_FIRST = _until(21, "every token of a streamed step shows the alternatives of the step's first")
     JSON_BY_PYDANTIC = _since(22, "JSON answers are written by pydantic (0.00001), before by Python (1e-05)")
+    STOP_ID_ZERO_STAYS = _until(20, "a stop token with the id 0 is not cut off")
     ECHO_SWALLOWS = _until(10, "a completion stream leaves out as many characters as its echo had")
     ECHO_NEEDS_TOPS = _until(21, "completions with echo and logprobs 0 fail with an internal error")
     CANDIDATES_JOINED = _until(10, "beside transformers 5 (they ask for 4) the texts of a list of candidates are one")
@@ -155,6 +156,7 @@ class Trait(Enum):
     TOKENIZE_MESSAGES = _since(12, "/tokenize takes messages")
     MESSAGES = _since(9, "/v1/messages")
     MESSAGES_PASS_KIND = _since(17, "/v1/messages tells the kind of the chat route's refusal, not Anthropic's")
+    MESSAGES_THINK = _since(17, "/v1/messages tells thinking; before, no reasoning, and an answer may be empty")
     MESSAGES_COUNT_AT_START = _since(17, "/v1/messages streams tell input tokens at the start, index before content")
     OLLAMA = _since(7, "/api/chat and its sisters; GET / answers")
     READY = _since(20, "GET /ready")
@@ -171,6 +173,7 @@ class Trait(Enum):
 
     # /v1/responses
     RESPONSES = _since(1, "/v1/responses")
+    RESPONSES_FAIL = _since(17, "a /v1/responses stream that the engine refuses tells so; before, it is cut")
     RESPONSES_DELTAS = _since(14, "/v1/responses streams text deltas for ordinary models")
     RESPONSES_USAGE = _since(18, "/v1/responses: own usage shape, logprobs, incomplete status")
     RESPONSES_CANCEL = _since(18, "/v1/responses/{id}/cancel gives a response that is over; before, it refuses")

@@ -61,6 +61,13 @@ def claimed_calls(choice: ParserChoice, content: str) -> list[Any] | None:
     return [] if FORMATS[choice.tools](choice.tool_names, choice.traits).has_call(content) else None
 
 
+def reads_array(choice: ParserChoice | None) -> bool:
+    """A forced call is read as a JSON array and nothing else: an answer that stops says so, call or not."""
+    if choice is None or choice.tools is None:
+        return False
+    return choice.forced and choice.traits.has(Trait.TOOL_FORCED_JSON)
+
+
 class AnswerParser:
     """One answer's parsers. Reasoning first; what it calls content goes to the tool parser."""
 
