@@ -19,6 +19,10 @@ WORK = {
     "loops": LOOPS.replace("BODY", ""),
     "loops of text": LOOPS.replace("BODY", "hello"),
     "loops under names of ours": "{% set tick = 1 %}{% set joined = 2 %}" + LOOPS.replace("BODY", "{{ i ~ j }}"),
+    "a counter that is turned back": (
+        "{% for i in range(9000) %}{{ [-99999]|map('fakellm tick')|list }}"
+        "{% for j in range(9000) %}{% endfor %}{% endfor %}"
+    ),
     "a macro that calls itself twice": (
         "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}"
     ),

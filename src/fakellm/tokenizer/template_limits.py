@@ -37,6 +37,9 @@ CHARACTERS_A_UNIT = 32
 CALL_UNITS = 4
 """A macro that is called costs as much as four turns of a loop."""
 
+OURS = "fakellm "
+"""Begins the names of our filters: with a blank, which no template can write."""
+
 _left: ContextVar[list[int] | None] = ContextVar("work left of the rendering that is going on", default=None)
 _WIDE: Final = re.compile(r"%[^%a-zA-Z]*(?:\d{6}|\*)|\{[^{}]*:[^{}]*(?:\d{6}|\{)")
 """A width or precision in a format that is a number of six digits, or that stands elsewhere."""
@@ -56,7 +59,7 @@ def tick(units: int = 1) -> str:
     """Work that was done; raises TokenizerError beyond the limit. Gives the empty text: it may stand anywhere."""
     left = _left.get()
     if left is not None:
-        left[0] -= units
+        left[0] -= max(units, 1)  # a template may reach it by the filter map, with any number
         if left[0] < 0:
             _refuse(f"the chat template is more than {MAX_WORK} steps of work")
     return ""
@@ -109,6 +112,7 @@ class LimitedSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         self.globals.pop("lipsum", None)
         self.filters["tojson"] = to_json
         self.filters.update({name: _guarded(name, made) for name, made in self.filters.items()})
+        self.filters.update({OURS + made.__name__: made for made in (tick, built, joined)})
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         if len(source) > MAX_SOURCE:
@@ -135,7 +139,7 @@ class LimitedSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         made = super().call(context, obj, *args, **kwargs)
         if obj is dict or isinstance(made, Namespace):
             return built(made)
-        return made if obj is tick or obj is built else charged(made)
+        return charged(made)
 
 
 class _Counting(NodeTransformer):
@@ -155,10 +159,9 @@ class _Counting(NodeTransformer):
         return node
 
 
-def _call(name: str, place: nodes.Node, *arguments: nodes.Expr) -> nodes.Call:
-    """The call of a function of this module, whatever a template calls by its name."""
-    ours = nodes.ImportedName(f"{__name__}.{name}")
-    return nodes.Call(ours, list(arguments), [], None, None, lineno=place.lineno)
+def _call(name: str, place: nodes.Node, first: nodes.Expr, *more: nodes.Expr) -> nodes.Filter:
+    """The call of a function of this module, as a filter: jinja2 calls those without the sandbox's detour."""
+    return nodes.Filter(first, OURS + name, list(more), [], None, None, lineno=place.lineno)
 
 
 def _guarded(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
