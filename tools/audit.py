@@ -49,7 +49,7 @@ class Audit:
             more = f" and {len(self.skipped) - 5} more" if len(self.skipped) > 5 else ""
             said.append(f"not audited: {names}{more} ({next(iter(self.skipped.values()))})")
         if not self.audited:
-            return [*said, "NOTHING WAS AUDITED: the index has no advisories; ask one that has, for example pypi.org"]
+            return [*said, "NOTHING WAS AUDITED: this index has no advisories; ask one that has"]
         found = sum(len(one) for one in self.holes.values())
         return [*said, f"{self.audited} packages audited, {len(self.skipped)} not, {found} known holes"]
 
