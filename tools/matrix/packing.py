@@ -15,7 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Row = Mapping[str, Any]
-TABLES = ("passed", "values", "reasons")
+TABLES = ("passed", "reasons")
+LETTERS = {"prompt_token_ids": "P", "completion_token_ids": "C", "logprobs": "L", "text": "T", "finish_reason": "F"}
+MARKS = {"kept": "+", "null": "0", "changed": "!"}
+"""What became of the values, as it is written: ``P+C+L!``."""
 ABOUT = ("title", "why", "faults")
 USUAL = {"level": "MUST", "outcome": "FAIL", "standing": "expected"}
 FINDING = ("check", "level", "outcome", "standing", "where", "message", "diagnosis", "kept", "reason")
@@ -60,8 +63,8 @@ def unpacked(header: Row, cases: Sequence[Row]) -> tuple[dict[str, Any], list[di
 
 def _row(row: Row, about: Row, tables: Mapping[str, Table], again: str) -> dict[str, Any]:
     kept = {name: value for name, value in row.items() if name not in ABOUT or value != about.get(name, _none(name))}
-    for name in ("passed", "values"):
-        kept[name] = tables[name].place(row[name])
+    kept["passed"] = tables["passed"].place(row["passed"])
+    kept["values"] = "".join(LETTERS[name] + MARKS[state] for name, state in row["values"].items())
     if row.get("reproduce") is not None and row["reproduce"] == _again(again, row["id"]):
         kept["reproduce"] = True
     kept["failed"] = [_finding(finding, tables["reasons"]) for finding in row["failed"]]
@@ -75,8 +78,10 @@ def _whole(row: Row, header: Row) -> dict[str, Any]:
     about: Row = header["cases"][_slug(row)]
     whole = {**{name: about.get(name, _none(name)) for name in ABOUT}, **row}
     whole = {name: value for name, value in whole.items() if value is not None}
-    for name in ("passed", "values"):
-        whole[name] = tables[name][row[name]]
+    whole["passed"] = tables["passed"][row["passed"]]
+    names, states = ({mark: name for name, mark in known.items()} for known in (LETTERS, MARKS))
+    written = row["values"]
+    whole["values"] = {names[written[at]]: states[written[at + 1]] for at in range(0, len(written), 2)}
     if row.get("reproduce") is True:
         whole["reproduce"] = _again(header["again"], row["id"])
     whole["failed"] = [_finding_whole(one, tables["reasons"]) for one in row.get("failed", ())]

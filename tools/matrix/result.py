@@ -18,7 +18,7 @@ from typing import Any, cast
 from . import packing
 from .scrub import Machine, scrubbed_all
 
-FORMAT = 2
+FORMAT = 3
 VALUES = ("prompt_token_ids", "completion_token_ids", "logprobs", "text", "finish_reason")
 CAP = 1200
 """Characters of one side that are shown, of its beginning and its end; all bytes are one command away."""
