@@ -106,4 +106,4 @@ demo: $(DEMO)/.installed
 	conformance/demo.sh $(DEMO)/bin
 
 clean:
-	rm -rf $(VENV) .demo .audit .soak .docs site docs/reference docs/generated report dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .demo .audit .bench .soak .docs site docs/reference docs/generated report dist .pytest_cache .ruff_cache .hypothesis
