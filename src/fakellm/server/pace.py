@@ -97,9 +97,11 @@ class Pump:
             return now + TICK_SECONDS
         pieces: list[bytes] = []
         elapsed_ms = (now - self._started) * 1000.0 + ROUNDING
-        while self._next < len(self._frames) and self._frames[self._next].due_ms <= elapsed_ms:
+        room = MAX_BUFFERED  # when ticks come late much is due at once
+        while room > 0 and self._next < len(self._frames) and self._frames[self._next].due_ms <= elapsed_ms:
             data = self._frames[self._next].data
             self._next += 1
+            room -= len(data)
             if data:
                 self.sent += len(data)
                 pieces.extend((b"%x\r\n" % len(data), data, b"\r\n") if self._chunked else (data,))

@@ -122,7 +122,10 @@ async def no_client_has_more_than_was_recorded(arena: Arena) -> None:
 async def a_torn_line_spoils_no_other(arena: Arena) -> None:
     """What a killed recorder left half written is skipped, and the next line begins anew."""
     file = arena.folder / "exchanges.jsonl"
-    row = {"request": {"path": "/x"}, "response": {"status": 200}}
+    request = {"method": "GET", "path": "/x", "headers": []}
+    response = {"status": 200, "headers": [], "body": "", "truncated": False}
+    row = {"name": "a", "truth": None, "kind": None, "note": None, "ending": "complete"}
+    row |= {"request": request, "response": response}
     file.write_bytes(json.dumps(row).encode() + b"\n" + json.dumps(row).encode()[:20])
     with Appender(file) as appender:
         appender.append(row)
