@@ -27,7 +27,7 @@ async def a_killed_worker_comes_back(arena: Arena) -> None:
     recorded = file.read_bytes()
     killed = _children(server)[0]
     os.kill(killed, signal.SIGKILL)
-    await until(lambda: _children(server)[2:] != [] and killed not in _children(server), "the worker did not come back")
+    await until(lambda: len({*_children(server)} - {killed}) == 3, "the worker did not come back")
     for _ in range(4):
         await asyncio.to_thread(_said, server.url)
     _, errors = await asyncio.to_thread(server.stopped)
