@@ -11,7 +11,7 @@ import pytest
 from fakellm.fidelity.compare import DIFFERS
 from fakellm.fidelity.run import Report, run
 
-PACKED = {"probes.tar.xz": 16471, "probes_routes.tar.xz": 234, "probes_sglang.tar.xz": 11921}
+PACKED = {"probes.tar.xz": 54050, "probes_routes.tar.xz": 234, "probes_sglang.tar.xz": 21502}
 
 
 @pytest.fixture(scope="module", params=list(PACKED))

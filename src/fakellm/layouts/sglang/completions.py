@@ -65,6 +65,10 @@ def read_ask(body: Mapping[str, Any], values: dict[str, Any], request: Request, 
         if values["stream"]:
             raise EngineRefusal("'input_top_logprobs'")
         raise Refusal("Internal server error: 'input_top_logprobs'", kind="InternalServerError", status=500)
+    if values["logprobs"] == 0 and engine.traits.has(Trait.LOGPROBS_NEED_TOPS):
+        if values["stream"]:
+            raise EngineRefusal("'output_top_logprobs'")
+        raise Refusal("Internal server error: 'output_top_logprobs'", kind="InternalServerError", status=500)
     echoes = tuple(_echo(source, engine) for source in sources) if values["echo"] else None
     texts = [source if isinstance(source, str) else None for source in sources]
     return Ask(

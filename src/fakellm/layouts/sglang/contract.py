@@ -194,9 +194,13 @@ def crashes(parameters: Any, traits: Traits) -> bool:
     for name, value in members(parameters).items():
         if name not in _SAMPLING or (value is None and name in _COMPARED and not traits.has(Trait.NULL_PARAMETERS)):
             return True
+        if traits.version < (0, 5, _LATER.get(name, 0)):
+            return True
         if name in _NUMERIC and value is not None and not isinstance(value, int | float):
             return True
     return False
 
 
+_LATER = {"stop_regex": 6, "beam_width": 20, "watermark": 21}
+"""Sampling parameters that came with a later release: before it, an unknown name."""
 _NUMERIC = _COMPARED | {"max_new_tokens", "n", "beam_width", "stream_interval", "sampling_seed"}

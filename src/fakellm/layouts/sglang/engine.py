@@ -169,7 +169,9 @@ class _Judge:
         return End("length", position)
 
     def _by_length(self, position: int, size: int) -> End | None:
-        return End("length", min(self._cap, position)) if position >= self._cap else None
+        if position < self._cap:
+            return None
+        return End("length", min(self._cap, position) if self._traits.has(Trait.TRIMS_AT_LENGTH) else position)
 
     def _by_token(self, position: int, size: int) -> End | None:
         if self._limits.ignore_eos:
@@ -204,7 +206,7 @@ class _Judge:
         return position
 
     def _capped(self, end: End) -> End:
-        return End("length", self._cap) if end.kept > self._cap else end
+        return End("length", self._cap) if end.kept > self._cap and self._traits.has(Trait.TRIMS_AT_LENGTH) else end
 
     def _tail_length(self, position: int, size: int) -> int:
         extra = max(size - 1, 0) if self._traits.has(Trait.TRIMS_AT_STRING) else 0

@@ -139,7 +139,7 @@ class NativeRenderer:
         count = _count(told, steps)
         meta: dict[str, Any] = {
             "id": call.rid(choice.index),
-            "finish_reason": finish_object(choice) if finished else None,
+            "finish_reason": finish_object(choice, item.limits.max_new_tokens) if finished else None,
             "prompt_tokens": _prompt_count(told, prompt),
             "weight_version": told.weight_version,
         }
@@ -303,8 +303,8 @@ def cached_details(prompt: ToldPrompt) -> dict[str, int] | None:
     return {"device": prompt.cached_tokens, "host": 0} if prompt.cached_tokens else None
 
 
-def finish_object(choice: ToldChoice) -> Mapping[str, Any] | None:
-    """finish_reason as the engine tells it."""
+def finish_object(choice: ToldChoice, most: int | None) -> Mapping[str, Any] | None:
+    """finish_reason as the engine tells it. ``most``: tokens that were asked for."""
     reason = choice.finish_reason
     if reason is None:
         return None
@@ -315,7 +315,8 @@ def finish_object(choice: ToldChoice) -> Mapping[str, Any] | None:
         message = "Aborted" if failed is None else failed.message
         return {"type": "abort", "message": message, "status_code": status, "err_type": kind}
     if reason == "length":
-        return {"type": "length", "length": choice.steps[-1].tokens[1] if choice.steps else 0}
+        count = choice.steps[-1].tokens[1] if choice.steps else 0
+        return {"type": "length", "length": count if most is None else min(count, most)}
     return {"type": reason, "matched": choice.stop_reason}
 
 
