@@ -31,6 +31,7 @@ class OldHermes:
         self._held = ""
         self._current = -1
         self._name_sent = False
+        self._open = OpenString()
         self.read: list[dict[str, Any]] = []
         self.sent: list[str] = []
 
@@ -57,7 +58,14 @@ class OldHermes:
     def expected(self) -> tuple[int, str] | None:
         if not self.read:
             return None
+        self._settle()
         return len(self.read) - 1, json.dumps(self.read[-1].get("arguments", {}), ensure_ascii=False)
+
+    def _settle(self) -> None:
+        """Read what was only known to go on."""
+        if self._open.unread:
+            self.read[-1] = read_partial(self._open.body)[0]
+        self._open.begin("")
 
     def finish(self) -> Delta | None:
         return None
@@ -86,6 +94,7 @@ class OldHermes:
         if opened > closed and opened > opened_before:
             body = so_far.split(OPEN)[-1] if len(ids) > 1 else None
             beside = None
+            self._settle()
             self._current += 1
             self._name_sent = False
             self.sent.append("")
@@ -107,6 +116,10 @@ class OldHermes:
         return self._send(fresh[: fresh.rindex('"}')] + '"}')
 
     def _parsed(self, body: str | None, beside: str | None, fresh: str, *, strings: bool) -> Delta | None:
+        told = self._name_sent and self._current == len(self.read) - 1 and self.read[-1].get("arguments")
+        if body and told and self._open.goes_on(body):
+            cut = not self._exact and fresh.rstrip().endswith("}")
+            return self._send(fresh.rstrip()[:-1] if cut else fresh)
         call: Any = None
         if body:
             try:
@@ -115,6 +128,7 @@ class OldHermes:
                 return None
             if body[end:].strip():
                 return None
+            self._open.begin(body if _has_arguments(call) else "")
         if not self._name_sent:
             name = call.get("name") if call is not None else None
             if not name:
@@ -159,6 +173,45 @@ class OldHermes:
     def _send(self, arguments: str) -> Delta:
         self.sent[self._current] += arguments
         return {"calls": [Call(self._current, {"arguments": arguments})]}
+
+
+class OpenString:
+    """Whether a call's JSON only goes on with the string in which it ended when it was last read: to read it again
+    would show nothing but more of that string, and a long text would be read once a token. ``unread``: it went on."""
+
+    def __init__(self) -> None:
+        self.body = ""
+        self.unread = False
+        self._checked = 0
+
+    def begin(self, body: str) -> None:
+        """The JSON as it was read; "" where it has no arguments yet."""
+        start = 0
+        for found in _QUOTE.finditer(body):
+            if found.group() == '"':
+                start = 0 if start else found.end()
+        self.body, self.unread, self._checked = body if start else "", False, start
+
+    def goes_on(self, body: str) -> bool:
+        """Take the JSON as it is now; does it end in that string, or in the middle of an escape there?"""
+        if not self.body or not body.startswith(self.body):
+            return False
+        found = _INSIDE.match(body, self._checked)
+        if found is None or not _HALF.fullmatch(body, found.end()):
+            return False
+        self.body, self.unread, self._checked = body, True, found.end()
+        return True
+
+
+_QUOTE = re.compile(r'\\.|"', re.DOTALL)
+_HALF = re.compile(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?")
+_INSIDE = re.compile(r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
+
+
+def _has_arguments(call: Any) -> bool:
+    """Whether a call has members or elements in its arguments, which more text in a string cannot take away."""
+    arguments: Any = cast("dict[str, Any]", call).get("arguments") if isinstance(call, dict) else None
+    return isinstance(arguments, dict | list) and bool(cast("Any", arguments))
 
 
 _SKIPPED: Delta = {}
