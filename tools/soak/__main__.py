@@ -43,8 +43,10 @@ def main() -> int:
     began = time.monotonic()
     red: set[str] = set()
     rounds: Counter[str] = Counter()
+    due = began
     for part in parts:
-        seconds = chosen.seconds * part.share / whole
+        due += chosen.seconds * part.share / whole
+        seconds = max(due - time.monotonic(), 0.0)  # a part that took longer leaves less to the next
         say(began, f"{part.name}: {seconds:.0f} seconds")
         for green in played(part, seconds, began):
             rounds[part.name] += 1
