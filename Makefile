@@ -5,7 +5,7 @@
 # make gateways  the gateways of the matrix alone
 # make selftest  the kill matrix: what each mutant client, gateway and server is caught by
 # make golden-vllm VERSION=0.32.0  capture a real vLLM's answers anew and compare the fake with them; MODEL=folder runs a
-#             real engine. Makes its own environment in .golden/: 4 GB and about 10 minutes the first time, then about 5
+#             real engine. Makes its own environment in .golden/: 4 GB and about 4 minutes the first time, then 6 to 8
 # make golden-sglang VERSION=0.5.23  put made-up requests to a real SGLang front end (a scripted scheduler behind it), the
 #             answers into .golden/golden/, and compare the fake with them; the environment is made as above
 # make docs   the manual as a site in site/, every link checked
