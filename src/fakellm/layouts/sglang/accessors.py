@@ -123,9 +123,10 @@ def _completions(traits: Traits, *, stream: bool) -> list[Accessor]:
             Accessor("completion_token_ids", "choices[].token_ids", flags, kinds),
         ]
     options = {"stream_options": {"include_usage": True}} if stream else {}
+    scored = {"logprobs": 1 if traits.has(Trait.LOGPROBS_NEED_TOPS) else 0}
     return [
         *table,
-        Accessor("logprobs", "choices[].logprobs.token_logprobs", {"logprobs": 0}, kinds),
+        Accessor("logprobs", "choices[].logprobs.token_logprobs", scored, kinds),
         Accessor("top_logprobs", "choices[].logprobs.top_logprobs", {"logprobs": 1}, kinds),
         Accessor("text", "choices[].text", {}, kinds, eos=False),
         Accessor("finish_reason", "choices[].finish_reason", {}, ("finish",) if stream else kinds),
