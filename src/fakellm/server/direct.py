@@ -152,9 +152,9 @@ class Direct(asyncio.Protocol):
             return
         answer, exchange = desk.fake.answer(Request(head.method, head.path, NOTHING, head.headers, body))
         self._exchange = exchange
-        self._send(answer.wire)
-        if self._pump is not None and self._exchange is exchange and may_be_aborted(answer.wire):
+        if may_be_aborted(answer.wire):  # before a byte leaves: who has the first may tell another worker to abort it
             desk.fake.departs(answer, exchange, self)
+        self._send(answer.wire)
 
     # ----------------------------------------------------------------- abort
 
