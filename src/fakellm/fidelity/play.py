@@ -11,6 +11,7 @@ import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
@@ -33,6 +34,10 @@ SETTLING_SECONDS = 60.0
 """How much time passes before an answer is read that shows the end of earlier ones."""
 
 
+UNSTATED: Mapping[str, Any] = MappingProxyType({"transformers": 5})
+"""Engine facts of a folder that does not tell them: the golden library was captured beside transformers 5."""
+
+
 def launch_of(folder: Folder, tokenizer: Tokenizer) -> Launch:
     """The launch that ``server.json`` describes; ``extra`` holds the asked version and what only the vendor knows."""
     server = folder.server
@@ -43,7 +48,7 @@ def launch_of(folder: Folder, tokenizer: Tokenizer) -> Launch:
         model=server.model,
         max_model_len=server.max_model_len,
         model_path=server.model_path,
-        engine=server.engine,
+        engine={**UNSTATED, **server.engine},
         extra={**server.extra, "version": server.version, "variant": server.variant},
     )
 

@@ -18,6 +18,10 @@ from ..layouts.registry import find
 HOW = f"recorded by fakellm {__version__} from a running server; the truth is what its answers show"
 
 
+PINNED_TRANSFORMERS = 4
+"""What the SGLang versions whose answers show it (up to 0.5.9) ask for; no answer tells what is really installed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """Who was recorded. ``layout``: vendor-version as the server told it. ``tokenizer``: a folder, None = the built-in
@@ -49,6 +53,8 @@ def server_json(source: Source, lines: Iterable[Mapping[str, Any]], tokenizer: s
     timings = _timings(lines)
     if timings:
         engine["timings"] = timings
+    if vendor == "sglang":
+        engine["transformers"] = PINNED_TRANSFORMERS
     return {
         "server": vendor,
         "version": version,

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,6 +36,11 @@ def run(server_args: Any, port_args: Any, *given: Any, **named: Any) -> None:
     Player(machine).run()
 
 
+def _major(distribution: str) -> int:
+    """The major version of what is installed: some texts depend on it."""
+    return int(version(distribution).partition(".")[0])
+
+
 LONGEST = 64
 ENDED_SECONDS = 0.02
 
@@ -52,7 +58,7 @@ class Player:
         self._arrived = 0
         self._running: list[Part] = []
         self._paused = False
-        self._write({"engine": {"weight_version": "default"}})
+        self._write({"engine": {"weight_version": "default", "transformers": _major("transformers")}})
 
     def run(self) -> None:
         while True:
