@@ -98,27 +98,30 @@ class Pump:
         if self._transport.get_write_buffer_size() > MAX_BUFFERED:
             return now + TICK_SECONDS
         elapsed_ms = (now - self._started) * 1000.0 + ROUNDING
-        frames, last = self._frames, self._next
+        frames, first = self._frames, self._next
+        last, count = first, len(frames)
         room = MAX_BUFFERED  # when ticks come late much is due at once
-        while room > 0 and last < len(frames) and frames[last].due_ms <= elapsed_ms:
+        while room > 0 and last < count and frames[last].due_ms <= elapsed_ms:
             room -= len(frames[last].data)
             last += 1
-        due = [data for frame in frames[self._next : last] if (data := frame.data)]
         self._next = last
-        self.sent += MAX_BUFFERED - room
-        if due:
-            self._transport.write(_chunks(due) if self._chunked else b"".join(due))
-        if self._next == len(self._frames):
+        if room < MAX_BUFFERED:
+            self.sent += MAX_BUFFERED - room
+            self._transport.write(_joined(frames[first:last], self._chunked))
+        if last == count:
             self.done.set_result(None)
             return None
-        return self.due
+        return self._started + frames[last].due_ms / 1000.0
 
 
-def _chunks(due: list[bytes]) -> bytes:
-    """Each as an HTTP chunk of its own, in one write; mostly it is one."""
+def _joined(due: Sequence[Frame], chunked: bool) -> bytes:
+    """Their bytes for one write, each as an HTTP chunk of its own; mostly it is one frame."""
     if len(due) == 1:
-        return b"%x\r\n%b\r\n" % (len(due[0]), due[0])
-    return b"".join([piece for data in due for piece in (b"%x\r\n" % len(data), data, b"\r\n")])
+        data = due[0].data
+        return b"%x\r\n%b\r\n" % (len(data), data) if chunked else data
+    if not chunked:
+        return b"".join([frame.data for frame in due])
+    return b"".join([b"%x\r\n%b\r\n" % (len(frame.data), frame.data) for frame in due if frame.data])
 
 
 class Ticker:
