@@ -21,6 +21,7 @@ from ..fake import Fake
 from ..journal import Exchange
 from ..message import Frame, Wire
 from ..plan import MAX_JOINED, coalesced
+from ..stage import Answer
 from .app import busy_wire
 from .heads import Head, answer_lines, bodiless, may_become_plain, raw_lines, read_head
 from .pace import Pump, due_ms_of, may_be_aborted
@@ -65,6 +66,7 @@ class Direct(asyncio.Protocol):
         self._wanted = 0
         self._clogged = False
         self._exchange: Exchange | None = None
+        self._leaving: Answer | None = None
         self._started = 0.0
         self._sent = 0
         self._pump: Pump | None = None
@@ -150,11 +152,10 @@ class Direct(asyncio.Protocol):
         if desk.fake.in_flight >= desk.max_in_flight:
             self._send(busy_wire(desk.fake.in_flight))
             return
-        answer, exchange = desk.fake.answer(Request(head.method, head.path, NOTHING, head.headers, body))
-        self._exchange = exchange
-        if may_be_aborted(answer.wire):  # before a byte leaves: who has the first may tell another worker to abort it
-            desk.fake.departs(answer, exchange, self)
+        answer, self._exchange = desk.fake.answer(Request(head.method, head.path, NOTHING, head.headers, body))
+        self._leaving = answer
         self._send(answer.wire)
+        self._leaving = None
 
     # ----------------------------------------------------------------- abort
 
@@ -210,7 +211,7 @@ class Direct(asyncio.Protocol):
 
     def _play_whole(self, data: bytes, length: int, due_ms: float) -> None:
         if due_ms > 0:
-            self._pump = self._pumping((Frame(data, due_ms),), False)
+            self._start_pump((Frame(data, due_ms),), False)
             return
         self._sent = length
         self._deliver([data], len(data))
@@ -230,10 +231,10 @@ class Direct(asyncio.Protocol):
         if ready == len(frames):
             self._deliver(pieces, self._sent)
             return
+        self._tail = tail
+        self._start_pump(frames[ready:], chunked)
         for piece in pieces:
             self._transport.write(piece)
-        self._tail = tail
-        self._pump = self._pumping(frames[ready:], chunked)
 
     def _deliver(self, pieces: list[bytes], size: int) -> None:
         """A whole answer leaves at once. Where it surely fits into the transport it is recorded first, so that whoever
@@ -246,11 +247,14 @@ class Direct(asyncio.Protocol):
                 self._transport.write(piece)
         self._settled() if small else self._written()
 
-    def _pumping(self, frames: tuple[Frame, ...], chunked: bool) -> Pump:
-        pump = Pump(self._transport, frames, self._started, chunked=chunked)
+    def _start_pump(self, frames: tuple[Frame, ...], chunked: bool) -> None:
+        """The answer takes its time: it can be aborted before its first byte leaves, for who has that may tell another
+        worker to do it."""
+        self._pump = pump = Pump(self._transport, frames, self._started, chunked=chunked)
         pump.done.add_done_callback(self._pumped)
         pump.start()
-        return pump
+        if self._leaving is not None and self._exchange is not None and may_be_aborted(self._leaving.wire):
+            self._desk.fake.departs(self._leaving, self._exchange, self)
 
     def _pumped(self, done: asyncio.Future[None]) -> None:
         gone = done.exception() is not None
