@@ -372,24 +372,26 @@ def spells(observation: Observation) -> bool:
 
 def _shown_elsewhere(observation: Observation, number: int) -> bool:
     """Whether a parser of the server took a part of this choice's tokens out of the text."""
-    try:
-        body: Any = json.loads(observation.downstream.body if observation.downstream is not None else b"")
-        message = sorted(body["choices"], key=lambda one: cast("int", one["index"]))[number]["message"]
-    except (ValueError, KeyError, TypeError, IndexError):
-        return False
+    message: Any = _whole_choice(observation, number).get("message") or {}
     return any(message.get(name) for name in ("reasoning", "reasoning_content", "tool_calls"))
 
 
 def _joined_bytes(observation: Observation, number: int) -> tuple[str, str] | None:
     """The token bytes of a whole chat answer, joined, with and without the last token (which may be a special one)."""
-    down = observation.downstream
-    if down is None or observation.case.api != "chat" or observation.case.stream:
-        return None
     try:
-        body: Any = json.loads(down.body)
-        choice = sorted(body["choices"], key=lambda one: cast("int", one["index"]))[number]
-        entries: list[Any] = choice["logprobs"]["content"]
+        entries: list[Any] = _whole_choice(observation, number)["logprobs"]["content"]
         pieces = [bytes(cast("list[int]", entry["bytes"])) for entry in entries]
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (ValueError, KeyError, TypeError):
         return None
     return b"".join(pieces).decode("utf-8", "replace"), b"".join(pieces[:-1]).decode("utf-8", "replace")
+
+
+def _whole_choice(observation: Observation, number: int) -> Mapping[str, Any]:
+    """The n-th choice by index of a whole chat answer; an empty one for anything else."""
+    down = observation.downstream
+    if down is None or observation.case.api != "chat" or observation.case.stream:
+        return {}
+    try:
+        return sorted(json.loads(down.body)["choices"], key=lambda one: cast("int", one["index"]))[number]
+    except (ValueError, KeyError, TypeError, IndexError):
+        return {}

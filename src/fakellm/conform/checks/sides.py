@@ -14,15 +14,10 @@ from typing import Any, cast
 from ...reading import EventParser, Refused
 from ...reading.documents import parse_document
 from ..observation import Observation
+from ..request import PATHS
 from .requests import api_calls, json_object
 
-API_OF = {
-    "/v1/chat/completions": "chat",
-    "/v1/completions": "completions",
-    "/v1/responses": "responses",
-    "/generate": "generate",
-    "/inference/v1/generate": "tito",
-}
+API_OF = {path: api for api, path in PATHS.items()}
 
 
 @dataclass(frozen=True, slots=True)
